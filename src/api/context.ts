@@ -1,0 +1,107 @@
+// What the groups of the API share: how a call becomes a command, and how rows are read in one state.
+import * as z from "zod";
+import type { Clock, Random } from "../core/clock.ts";
+import { DeedbookError } from "../core/errors.ts";
+import { Id, Integer, parseArgument } from "../core/parse.ts";
+import { META_BYTES_MAX, type Limits } from "../core/limits.ts";
+import type { System } from "../core/system.ts";
+import type { Command, Got, Wants } from "../log/decision.ts";
+import type { Row } from "../log/rows.ts";
+import { PresentedLease } from "../domain/leases.ts";
+
+/** Who asks, and why: stored with the record that results. Ids of at most 1,024 bytes, 4 KiB in all. */
+export const Meta = z.strictObject({
+  actor: Id.optional(),
+  correlationId: Id.optional(),
+  causationId: Id.optional(),
+  traceId: Id.optional(),
+  /** A label of this one command, given or a UUIDv7. It removes no duplicates. */
+  commandId: Id.optional(),
+});
+export type Meta = z.infer<typeof Meta>;
+
+/** What every mutating method takes last, beside its other options. */
+export interface CallOptions {
+  meta?: Meta;
+  /** Milliseconds to wait for the write lock; default: that of the book. */
+  lockTimeoutMs?: number;
+  /** Acts only while the command is queued: once handed to the ledger it runs to its answer. */
+  signal?: AbortSignal;
+}
+
+/** Options of writes on behalf of a lease owner, or bound to one life of a process (1.3, 1.13). */
+export interface FencedOptions extends CallOptions {
+  lease?: PresentedLease;
+  ifLife?: string;
+}
+
+/** An accepted command: what was decided, and the row that the handler asked to show. */
+export interface Accepted {
+  kind: "recorded" | "unchanged";
+  /** Absent when nothing was written. */
+  position?: number;
+  at: number;
+  reply: unknown;
+  shown?: Row | undefined;
+}
+
+export interface Context {
+  readonly limits: Limits;
+  readonly requireEnvRef: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly system: System;
+  /** Hands a command to the bus; rejects with the refusal. `operation` names the method for errors. */
+  submit(operation: string, command: Command, options?: CallOptions): Promise<Accepted>;
+  /** Reads rows in one committed state; asked again with what it got until it wants nothing new. */
+  read(wants: (got: Got) => Wants): Promise<Got>;
+  /** The keyed hash under which identities are compared inside this book. */
+  identityHash(text: string): string;
+}
+
+const CALL_KEYS = ["meta", "lockTimeoutMs", "signal"] as const;
+const LeaseOption = z.strictObject({ lease: PresentedLease.optional(), ifLife: Id.optional() });
+
+/** Checks the last argument of a method: the options of every call, and those of `own`. */
+export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limits): { own: T; call: CallOptions } {
+  const given: unknown = value ?? {};
+  if (typeof given !== "object" || Array.isArray(given)) throw invalidOptions(given);
+  const rest: Record<string, unknown> = { ...given };
+  for (const key of CALL_KEYS) delete rest[key];
+  return { own: parseArgument(own, rest, "options", limits), call: parseCall(given as Record<string, unknown>, limits) };
+}
+
+export function parseFenced(value: unknown, limits: Limits): { own: z.infer<typeof LeaseOption>; call: CallOptions } {
+  return parseOptions(value, LeaseOption, limits);
+}
+
+export const NoOptions = z.strictObject({});
+export const LifeOption = z.strictObject({ ifLife: Id.optional() });
+
+function parseCall(given: Record<string, unknown>, limits: Limits): CallOptions {
+  const call: CallOptions = {};
+  if (given["meta"] !== undefined) call.meta = parseMeta(given["meta"], limits);
+  if (given["lockTimeoutMs"] !== undefined)
+    call.lockTimeoutMs = parseArgument(Integer(), given["lockTimeoutMs"], "options.lockTimeoutMs", limits);
+  const signal = given["signal"];
+  if (signal !== undefined) {
+    if (!(signal instanceof AbortSignal)) throw invalidSignal(signal);
+    call.signal = signal;
+  }
+  return call;
+}
+
+export function parseMeta(value: unknown, limits: Limits): Meta {
+  const meta = parseArgument(Meta, value, "options.meta", limits);
+  const actual = Buffer.byteLength(JSON.stringify(meta));
+  if (actual > META_BYTES_MAX) throw new DeedbookError("payload_too_large", { path: "options.meta", limit: META_BYTES_MAX, actual });
+  return meta;
+}
+
+function invalidOptions(found: unknown): DeedbookError {
+  return new DeedbookError("input_invalid", { path: "options", expected: "an object", found: found === null ? "null" : typeof found });
+}
+
+function invalidSignal(found: unknown): DeedbookError {
+  return new DeedbookError("input_invalid", { path: "options.signal", expected: "an AbortSignal", found: typeof found });
+}

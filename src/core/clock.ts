@@ -1,0 +1,76 @@
+// Time and randomness as parts that are handed in, so that tests can own them.
+import { randomFillSync } from "node:crypto";
+
+/** Where the library gets its time from. All waiting goes through `sleep`. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, an integer. May jump. */
+  now(): number;
+  /** Milliseconds of a clock that never jumps, the same for all processes since the machine started; an integer. */
+  monotonic(): number;
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts, and leaves no timer behind. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Where the library gets its random bytes from. */
+export interface Random {
+  bytes(size: number): Uint8Array;
+  /** A UUIDv7, lower-case text: ids that are made close together sort close together. */
+  uuid(atMs: number): string;
+}
+
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint() / 1_000_000n),
+  async sleep(ms, signal) {
+    for (let left = ms; ; left -= TIMER_MS_MAX) {
+      await sleepOnce(Math.min(left, TIMER_MS_MAX), signal);
+      if (left <= TIMER_MS_MAX) return;
+    }
+  },
+};
+
+function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+const POOL_BYTES = 4_096;
+
+/** Random bytes from the operating system, drawn in pools because a draw costs more than the bytes. */
+export function systemRandom(): Random {
+  let pool = new Uint8Array(POOL_BYTES);
+  let used = POOL_BYTES;
+  const bytes = (size: number): Uint8Array => {
+    if (size > POOL_BYTES) return randomFillSync(new Uint8Array(size));
+    if (used + size > POOL_BYTES) {
+      pool = randomFillSync(new Uint8Array(POOL_BYTES));
+      used = 0;
+    }
+    used += size;
+    return pool.subarray(used - size, used);
+  };
+  return { bytes, uuid: (atMs) => uuidV7(atMs, bytes(10)) };
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** A UUIDv7 of a time and ten random bytes. */
+export function uuidV7(atMs: number, random: Uint8Array): string {
+  const time = Math.max(0, Math.min(atMs, 2 ** 48 - 1)).toString(16).padStart(12, "0");
+  const r = Array.from(random, (byte) => HEX[byte] as string);
+  const version = HEX[0x70 | ((random[0] as number) & 0x0f)] as string;
+  const variant = HEX[0x80 | ((random[2] as number) & 0x3f)] as string;
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${r[1]}-${variant}${r[3]}-${r.slice(4, 10).join("")}`;
+}

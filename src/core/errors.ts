@@ -1,0 +1,121 @@
+// What can go wrong, as a closed list of codes with typed details.
+
+/** How an error names what was found: a short description, never a secret and never a whole body. */
+type Found = string;
+
+/** The details of each code. The keys are the closed list of codes (specification 0.3). */
+export interface ErrorDetails {
+  input_invalid: { path: string; expected: string; found: Found };
+  payload_not_json: { path: string; found: Found };
+  payload_too_large: { path: string; limit: number; actual: number };
+  process_unknown: { processId: string; lifeId?: string };
+  registration_invalid: { processId: string; rule: string; eventType?: string };
+  registration_conflict: { processId: string; existingHash: string; newHash: string; paths: string[] };
+  external_ref_conflict: { processId: string; existing: unknown; requested: unknown };
+  event_type_undeclared: { processId: string; eventType: string };
+  event_payload_invalid: { processId: string; eventType: string; path: string; reason: string };
+  event_selector_unmatched: { processId: string; eventType: string; pointer: string };
+  replay_key_required: { processId: string; eventType: string };
+  replay_key_conflict: { processId: string; replayKey: string; existingSequence: number };
+  process_terminal: { processId: string; status: string };
+  signal_name_invalid: { name: string };
+  completion_authority_refused: { processId: string; authority: string; disposition: string };
+  grant_missing: { processId: string; scopeId: string };
+  lease_lost: {
+    processId: string;
+    presentedFencingToken: number;
+    currentFencingToken: number;
+    reason: "superseded" | "released" | "expired" | "unknown";
+  };
+  handover_conflict: { processId: string; ordinal: number };
+  wait_timeout: { afterMs: number };
+  lease_timings_invalid: { ttlMs: number; renewEveryMs?: number };
+  store_busy: { waitedMs: number };
+  store_closed: { operation: string };
+  store_read_only: { operation: string };
+  store_full: { operation: string };
+  store_io: { operation: string; path?: string };
+  store_corrupt: { table?: string; position?: number; key?: string; reason: string };
+  store_foreign: { path: string; found: Found };
+  schema_unsupported: { found: number; supported: number; what: string };
+  store_unsupported: { path: string; fileSystem: string };
+  commit_unknown: { commandIds: string[]; afterPosition: number };
+}
+
+export type ErrorCode = keyof ErrorDetails;
+
+type Wording = { [C in ErrorCode]: (d: ErrorDetails[C]) => string };
+
+/** One sentence for what was asked and found, one for what to do. */
+const WORDING: Wording = {
+  input_invalid: (d) => `${d.path === "" ? "The argument" : `'${d.path}'`} must be ${d.expected}, but is ${d.found}. Nothing was done.`,
+  payload_not_json: (d) => `The value at '${d.path}' is ${d.found}, which JSON cannot carry. Convert it before passing it in.`,
+  payload_too_large: (d) =>
+    `The value at '${d.path}' has ${d.actual} bytes; the limit is ${d.limit}. Store the body elsewhere and pass a reference, or raise 'limits' in openBook.`,
+  process_unknown: (d) =>
+    d.lifeId === undefined
+      ? `There is no process '${d.processId}': it was never registered, or it was pruned.`
+      : `The process '${d.processId}' is not (or no longer) the life '${d.lifeId}': it was pruned, or registered anew since.`,
+  registration_invalid: (d) => `The registration of '${d.processId}' breaks the rule ${d.rule}${d.eventType === undefined ? "" : ` (event type '${d.eventType}')`}.`,
+  registration_conflict: (d) =>
+    `The process '${d.processId}' is registered with other content; it differs at: ${d.paths.join(", ")}. Use another id, or register the same content.`,
+  external_ref_conflict: (d) => `The process '${d.processId}' already has another external ref. It is written once.`,
+  event_type_undeclared: (d) => `The process '${d.processId}' does not declare the event type '${d.eventType}'. Declare it in the registration.`,
+  event_payload_invalid: (d) => `The payload of '${d.eventType}' for '${d.processId}' is refused at '${d.path}': ${d.reason}.`,
+  event_selector_unmatched: (d) => `The event type '${d.eventType}' of '${d.processId}' selects '${d.pointer}', and the payload has nothing there.`,
+  replay_key_required: (d) => `The event type '${d.eventType}' of '${d.processId}' needs a non-empty replay key, so that a repeat is known as one.`,
+  replay_key_conflict: (d) =>
+    `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, which has another type or payload.`,
+  process_terminal: (d) => `The process '${d.processId}' is finished (${d.status}); the operation needs a running one.`,
+  signal_name_invalid: (d) => `The signal name '${d.name}' must be non-empty and use only A-Z a-z 0-9 _ -.`,
+  completion_authority_refused: (d) =>
+    `The authority ${d.authority} may not end the process '${d.processId}', whose disposition is ${d.disposition}.`,
+  grant_missing: (d) => `The scope '${d.scopeId}' holds no grant on '${d.processId}'. Nothing was transferred.`,
+  lease_lost: (d) =>
+    `The lease on '${d.processId}' with fencing token ${d.presentedFencingToken} is not the current live one (${d.reason}; the last fencing token is ${d.currentFencingToken}). Stop the work done under it.`,
+  handover_conflict: (d) => `The process '${d.processId}' already has another handover for segment ${d.ordinal}.`,
+  wait_timeout: (d) => `Nothing came within ${d.afterMs} ms. The wait left nothing behind; ask again to go on waiting.`,
+  lease_timings_invalid: (d) => `A lease of ${d.ttlMs} ms${d.renewEveryMs === undefined ? "" : ` renewed every ${d.renewEveryMs} ms`} leaves no room for three renewals.`,
+  store_busy: (d) => `The write lock could not be had within ${d.waitedMs} ms. Nothing was done; try again.`,
+  store_closed: (d) => `The book is closed or closing, so '${d.operation}' was not done. Open it again.`,
+  store_read_only: (d) => `'${d.operation}' needs to write, and the book is read-only. Open it for writing, or copy it to a writable folder.`,
+  store_full: (d) => `'${d.operation}' was not done: the disk is full or the page limit is reached. Make room and try again.`,
+  store_io: (d) => `'${d.operation}' failed in the file system${d.path === undefined ? "" : ` at '${d.path}'`}. See the cause.`,
+  store_corrupt: (d) =>
+    `The book is damaged at ${d.table === undefined ? "the file" : `table ${d.table}`}${d.key === undefined ? "" : `, key '${d.key}'`}${d.position === undefined ? "" : `, position ${d.position}`}: ${d.reason}.`,
+  store_foreign: (d) => `'${d.path}' is not a book: found ${d.found}. It was not touched.`,
+  schema_unsupported: (d) => `The book has ${d.what} ${d.found}, but this handle supports ${d.supported}. Use a newer version of the library.`,
+  store_unsupported: (d) =>
+    `'${d.path}' lies on ${d.fileSystem}, which cannot carry a book (WAL needs one host). Put it on a local disk, or pass allowNetworkFileSystem at your own risk.`,
+  commit_unknown: (d) =>
+    `COMMIT failed, so it is not known whether ${d.commandIds.length} command(s) after position ${d.afterPosition} happened. Ask book.settle(error).`,
+};
+
+/**
+ * The one error class of the library. Branch on `code`, never on the message.
+ *
+ * After every error but `commit_unknown` nothing has changed (a refusal record apart); specification 0.3.
+ *
+ * @example
+ * try { await book.processes.complete("p", { type: "success", value: 1 }, authority) }
+ * catch (error) { if (isDeedbookError(error, "process_unknown")) console.log(error.details.processId) }
+ */
+export class DeedbookError<C extends ErrorCode = ErrorCode> extends Error {
+  readonly code: C;
+  readonly details: ErrorDetails[C];
+
+  constructor(code: C, details: ErrorDetails[C], options: { cause?: unknown; message?: string } = {}) {
+    super(options.message ?? WORDING[code](details), options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "DeedbookError";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** Whether a value is a `DeedbookError`, of the given code if one is named. Narrows `details`. */
+export function isDeedbookError<C extends ErrorCode>(value: unknown, code?: C): value is DeedbookError<C> {
+  return value instanceof DeedbookError && (code === undefined || value.code === code);
+}
+
+/** The codes, for tests and documentation. */
+export const ERROR_CODES = Object.keys(WORDING) as readonly ErrorCode[];

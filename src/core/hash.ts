@@ -1,0 +1,23 @@
+// Hashes: lower-case hex SHA-256, plain, keyed, and over length-prefixed fields.
+import { createHmac, hash } from "node:crypto";
+
+export function sha256Hex(text: string | Uint8Array): string {
+  return hash("sha256", text, "hex");
+}
+
+export function hmacSha256Hex(key: Uint8Array, text: string): string {
+  return createHmac("sha256", key).update(text).digest("hex");
+}
+
+/** SHA-256 over fields that cannot run into each other: each is preceded by its length in UTF-8 bytes; null is "-". */
+export function sha256OfFields(fields: readonly (string | number | null)[]): string {
+  let text = "";
+  for (const field of fields) {
+    if (field === null) text += "-;";
+    else {
+      const part = String(field);
+      text += `${Buffer.byteLength(part)}:${part};`;
+    }
+  }
+  return hash("sha256", text, "hex");
+}

@@ -1,0 +1,64 @@
+// Every bound of the house, with its unit and reason.
+
+/** Sizes in UTF-8 bytes that a book is opened with; decisions depend on them, so they are in the log. */
+export interface Limits {
+  /** One id. Keys of tables stay short. Default 1,024. */
+  idBytesMax: number;
+  /** One payload, input, outcome or descriptor, as JSON text. Default 8 MiB. */
+  payloadBytesMax: number;
+}
+
+export const DEFAULT_LIMITS: Limits = { idBytesMax: 1_024, payloadBytesMax: 8 * 1_024 * 1_024 };
+
+/** Replay keys and composed keys, in UTF-8 bytes: two full-length ids fit. */
+export const REPLAY_KEY_BYTES_MAX = 4_096;
+/** The caller's context of one record, in UTF-8 bytes of its JSON. */
+export const META_BYTES_MAX = 4_096;
+/** Bodies of one page, in characters of JSON text: a thousand of the largest fit in no memory. */
+export const PAGE_BYTES_MAX = 16 * 1_024 * 1_024;
+/** Entries of one page. */
+export const PAGE_LIMIT_DEFAULT = 1_000;
+export const PAGE_LIMIT_MAX = 10_000;
+/** Rows that one prune removes, at most and by default; processes that one session deletion handles. */
+export const PRUNE_ROWS_DEFAULT = 10_000;
+export const COMMAND_LIMIT_DEFAULT = 1_000;
+export const COMMAND_LIMIT_MAX = 10_000;
+/** Ids of one transfer, since it is one record. */
+export const TRANSFER_IDS_MAX = 1_000;
+export const FILTER_UNREGISTERED_IDS_MAX = 10_000;
+/** Commands of one batch, and the work after which a batch is closed: the lock is held no longer. */
+export const BATCH_COMMANDS_MAX = 512;
+export const BATCH_WORK_MS = 5;
+/** Bodies of one batch, in characters of JSON text. */
+export const BATCH_BYTES_MAX = 16 * 1_024 * 1_024;
+/** Commands that may wait for the ledger; more are `store_busy`. */
+export const QUEUE_COMMANDS_MAX = 100_000;
+/** Rounds in which a handler may ask for rows. */
+export const READ_ROUNDS_MAX = 4;
+/** Milliseconds that a command waits for the write lock unless the caller says otherwise. */
+export const LOCK_TIMEOUT_MS_DEFAULT = 5_000;
+/** The jittered backoff between two tries for the lock, in milliseconds. */
+export const LOCK_BACKOFF_MS_MIN = 1;
+export const LOCK_BACKOFF_MS_MAX = 16;
+/** Milliseconds between two looks for other processes' commits where no notice came. */
+export const POLL_INTERVAL_MS_DEFAULT = 100;
+/** Parsed bodies kept in memory, in characters of JSON text. */
+export const PAYLOAD_CACHE_CHARS_MAX = 16 * 1_024 * 1_024;
+/** Compiled payload schemas kept in memory. */
+export const SCHEMA_CACHE_MAX = 500;
+/** A payload schema that is still usable: its canonical JSON in UTF-8 bytes, and its `$ref` expansions. */
+export const SCHEMA_BYTES_MAX = 64 * 1_024;
+export const SCHEMA_REFS_MAX = 200;
+/** Milliseconds in which repeats of a refusal are only counted. */
+export const REFUSAL_QUIET_MS = 1_000;
+/** Refusals whose repeats are counted at once; the oldest are forgotten first. */
+export const REFUSAL_KEYS_MAX = 10_000;
+/** What a new incarnation of the book adds to the fence floor. */
+export const INCARNATION_FENCE_STEP = 1_000_000;
+/** Milliseconds that the clock may lag behind the log, or jump ahead, before a record says so. */
+export const CLOCK_BEHIND_NOTED_MS = 1_000;
+export const CLOCK_JUMP_NOTED_MS = 60_000;
+/** Milliseconds of one slice of deferred deletion; the lock is free between two. */
+export const SLICE_WORK_MS = 10;
+/** Records of one chunk of a rebuild, a verification or a history page. */
+export const CHUNK_RECORDS = 500;

@@ -1,0 +1,113 @@
+// From whatever a caller passed to a checked value: JSON first, then its form, with the path of the first breach.
+import * as z from "zod";
+import { DeedbookError, isDeedbookError } from "./errors.ts";
+import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
+import { canonicalJson, describe, toJson, type Json } from "./json.ts";
+import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
+
+// zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.
+let limitsInForce: Limits = DEFAULT_LIMITS;
+
+type Check<T> = (value: unknown, path: string) => T;
+
+function checked<T>(check: Check<T>): z.ZodType<T> {
+  return z.custom<T>().superRefine((value, ctx) => {
+    try {
+      check(value, "");
+    } catch (error) {
+      ctx.addIssue({ code: "custom", params: { error }, message: "refused" });
+    }
+  }) as z.ZodType<T>;
+}
+
+/** An id (specification 0.2). */
+export const Id = checked<string>((value, path) => checkId(value, path, limitsInForce.idBytesMax));
+/** A process id: an id without `#`. */
+export const ProcessIdText = checked<string>((value, path) => checkProcessId(value, path, limitsInForce.idBytesMax));
+/** A replay key: any text, also empty (1.1). */
+export const ReplayKey = checked<string>((value, path) => checkText(value, path, REPLAY_KEY_BYTES_MAX));
+/** A safe integer from 0, or from `min`. */
+export const Integer = (min = 0, max?: number): z.ZodType<number> => checked((value, path) => checkInteger(value, path, min, max));
+/** Any JSON value that is present, null included. The whole argument has been walked by `toJson` before. */
+export const JsonValue: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "any JSON value, null included");
+/** A JSON object. */
+export const JsonRecord: z.ZodType<{ readonly [key: string]: Json }> = z.custom<{ readonly [key: string]: Json }>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "an object",
+);
+
+/** Parses an argument of the public API: `toJson`, then `schema`; the first breach is thrown with its path under `name`. */
+export function parseArgument<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
+  return parseJson(schema, toJson(value, name), name, limits);
+}
+
+/** As `parseArgument` for a value that is JSON already. */
+export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
+  const before = limitsInForce;
+  limitsInForce = limits;
+  try {
+    const result = schema.safeParse(value);
+    if (result.success) return result.data;
+    throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name);
+  } finally {
+    limitsInForce = before;
+  }
+}
+
+function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): DeedbookError {
+  const path = [name, ...issue.path.map(String)].filter((part) => part !== "").join(".");
+  const found = describe(at(value, issue.path));
+  switch (issue.code) {
+    case "custom":
+      return underPath(issue.params?.["error"], path) ?? invalid(path, issue.message, found);
+    case "unrecognized_keys":
+      return invalid(`${path === "" ? "" : `${path}.`}${issue.keys[0] ?? ""}`, "absent (there is no such field)", "an unknown field");
+    case "invalid_union":
+      return fromUnion(issue, value, name) ?? invalid(path, "one of the documented forms", found);
+    case "invalid_type":
+      return invalid(path, `of type ${issue.expected}`, found);
+    case "invalid_value":
+      return invalid(path, issue.values.map((v) => JSON.stringify(v)).join(" or "), found);
+    default:
+      return invalid(path, issue.message, found);
+  }
+}
+
+/** The branch of a union that got furthest says what is wrong. */
+function fromUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, name: string): DeedbookError | undefined {
+  if (issue.errors.length === 0) return undefined;
+  const depth = (issues: readonly z.core.$ZodIssue[]): number => Math.max(-1, ...issues.map((one) => one.path.length));
+  const deepest = [...issue.errors].sort((a, b) => depth(b) - depth(a))[0];
+  const first = deepest?.[0];
+  if (first === undefined || first.path.length === 0) return undefined;
+  return fromIssue({ ...first, path: [...issue.path, ...first.path] } as z.core.$ZodIssue, value, name);
+}
+
+function underPath(error: unknown, path: string): DeedbookError | undefined {
+  if (isDeedbookError(error, "input_invalid")) return new DeedbookError("input_invalid", { ...error.details, path });
+  if (isDeedbookError(error, "payload_too_large")) return new DeedbookError("payload_too_large", { ...error.details, path });
+  return undefined;
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  let here = value;
+  for (const key of path) here = here === null || typeof here !== "object" ? undefined : (here as Record<PropertyKey, unknown>)[key];
+  return here;
+}
+
+/** Refuses a body whose JSON text has more than `limits.payloadBytesMax` UTF-8 bytes. */
+export function checkBodySize(value: Json, path: string, limits: Limits): void {
+  if (roughBytes(value) <= limits.payloadBytesMax) return;
+  const actual = Buffer.byteLength(canonicalJson(value));
+  if (actual > limits.payloadBytesMax) throw new DeedbookError("payload_too_large", { path, limit: limits.payloadBytesMax, actual });
+}
+
+/** An upper bound of the bytes of the JSON text, cheap to find: every UTF-16 unit may become six characters. */
+function roughBytes(value: Json): number {
+  if (typeof value === "string") return value.length * 6 + 2;
+  if (value === null || typeof value !== "object") return 25;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += roughBytes(item) + 1;
+  else for (const [key, item] of Object.entries(value)) bytes += key.length * 6 + 4 + roughBytes(item);
+  return bytes;
+}

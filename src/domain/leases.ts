@@ -1,0 +1,37 @@
+// Who may act for a process, until when: the shapes of owners and leases.
+import * as z from "zod";
+import { Id, Integer } from "../core/parse.ts";
+
+/** How one can tell whether an owner still lives (1.13). */
+export const Liveness = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("opaque") }),
+  z.strictObject({
+    type: z.literal("localProcess"),
+    hostId: Id,
+    bootId: Id,
+    pidNamespace: Id,
+    pid: Integer(1),
+    processStart: Id,
+  }),
+]);
+export type Liveness = z.infer<typeof Liveness>;
+
+/** One incarnation of somebody who holds leases. `liveness` absent is opaque. */
+export const LeaseOwner = z.strictObject({ ownerId: Id, incarnationId: Id, liveness: Liveness.optional() });
+export type LeaseOwner = z.infer<typeof LeaseOwner>;
+
+/** The exclusive, expiring right of one owner incarnation to act for a process (1.13). Live while `expiresAtMs > now`. */
+export const Lease = z.strictObject({
+  processId: Id,
+  lifeId: Id,
+  owner: LeaseOwner,
+  leaseToken: Id,
+  fencingToken: Integer(1),
+  claimedAtMs: Integer(),
+  expiresAtMs: Integer(),
+});
+export type Lease = z.infer<typeof Lease>;
+
+/** A lease as its holder shows it: only what says which acquisition it is. */
+export const PresentedLease = Lease.partial({ claimedAtMs: true, expiresAtMs: true });
+export type PresentedLease = z.infer<typeof PresentedLease>;

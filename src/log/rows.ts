@@ -1,0 +1,64 @@
+// Tables as data: what a row, a key, a read and a change of rows is, the same for every ledger.
+
+export type Cell = string | number | null;
+export type Row = Readonly<Record<string, Cell>>;
+export type Key = readonly Cell[];
+
+export type ColumnType = "text" | "integer" | "text?" | "integer?";
+
+export interface IndexDef {
+  name: string;
+  columns: readonly string[];
+  /** Rows that the index holds, as conditions that are all true; absent: all rows. */
+  where?: readonly Condition[];
+}
+
+/** A condition on one column. `is` with null asks for absence. */
+export type Condition =
+  | { column: string; is: Cell }
+  | { column: string; isNot: Cell }
+  | { column: string; atLeast: number | string }
+  | { column: string; below: number | string }
+  | { column: string; atMost: number | string };
+
+export interface TableDef {
+  name: string;
+  columns: Readonly<Record<string, ColumnType>>;
+  key: readonly string[];
+  indexes: readonly IndexDef[];
+  /** Rows lie in the order of the key (small rows read by ranges); otherwise in the order of their making. */
+  clustered?: boolean;
+  /** The column that names the life a row hangs on; rows of a pruned life are hidden, then deleted in slices. */
+  life?: string;
+}
+
+/** What a reader asks for. `write` says that the row will be changed if the command is accepted (row locks elsewhere). */
+export type ReadRequest =
+  | { get: string; key: Key; intent?: "write" }
+  | ScanRequest
+  | { count: string; index?: string; prefix: Key; where?: readonly Condition[] }
+  | { payload: number }
+  | { payloads: readonly (readonly number[])[]; bytesMax: number }
+  | { head: true };
+
+/** A range of a table in the order of an index (default: its key). */
+export interface ScanRequest {
+  scan: string;
+  index?: string;
+  prefix: Key;
+  /** Begin after (ascending) or before (reverse) these cells, which follow the prefix. */
+  after?: Key;
+  where?: readonly Condition[];
+  limit: number;
+  reverse?: boolean;
+}
+
+export interface Page {
+  rows: readonly Row[];
+}
+
+export type RowChange =
+  | { put: string; row: Row }
+  | { patch: string; key: Key; set: Row; add?: Readonly<Record<string, number>> }
+  | { remove: string; key: Key }
+  | { removeRange: string; index?: string; prefix: Key };
