@@ -71,7 +71,12 @@ export interface Rules {
   reads(command: Command, got: Got): Wants;
   decide(command: Command, got: Got, at: number, env: Env): Decision;
   /** The record of a refusal by the book's policy, or undefined when none is to be made. */
-  refusal(submission: Submission, refused: { code: string; details: JsonObject }): Recorded | undefined;
+  refusal(
+    submission: Submission,
+    refused: { code: string; details: JsonObject },
+    at: number,
+    read: (request: ReadRequest) => unknown,
+  ): Recorded | undefined;
 }
 
 /** The pipeline from records to row changes. Throws what a projection threw; then it must be made anew. */

@@ -1,4 +1,5 @@
 // Tables as data: what a row, a key, a read and a change of rows is, the same for every ledger.
+import type { JsonObject } from "../core/json.ts";
 
 export type Cell = string | number | null;
 export type Row = Readonly<Record<string, Cell>>;
@@ -37,9 +38,10 @@ export type ReadRequest =
   | { get: string; key: Key; intent?: "write" }
   | ScanRequest
   | { count: string; index?: string; prefix: Key; where?: readonly Condition[] }
+  | { max: string; column: string }
+  | GroupsRequest
   | { payload: number }
-  | { payloads: readonly (readonly number[])[]; bytesMax: number }
-  | { head: true };
+  | { payloads: readonly (readonly number[])[]; bytesMax: number };
 
 /** A range of a table in the order of an index (default: its key). */
 export interface ScanRequest {
@@ -53,9 +55,20 @@ export interface ScanRequest {
   reverse?: boolean;
 }
 
-export interface Page {
-  rows: readonly Row[];
+/** The rows of a partial index counted by its first columns, in the order of the index, as `{ …columns, n }`. */
+export interface GroupsRequest {
+  groups: string;
+  index: string;
+  /** How many leading columns of the index make a group. */
+  columns: number;
+  /** Groups whose cells come after these; none of them may be null. */
+  after?: Key;
+  limit: number;
 }
+
+/** A body read back: its value (fresh, or shared and not to be changed), or why it cannot be read. */
+export type Body = { value: JsonObject; text: string } | { unreadable: string };
+export type Bodies = ReadonlyMap<number, Body>;
 
 export type RowChange =
   | { put: string; row: Row }

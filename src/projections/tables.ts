@@ -102,7 +102,7 @@ export interface HandoverRow extends Row {
   contentHash: string;
 }
 
-/** The last recorded refusal of a kind, so that repeats are only counted. */
+/** The last recorded refusal of a kind, so that repeats are only counted; with empty code and owner: the last of all about a subject. */
 export interface RefusalRow extends Row {
   subjectKind: string;
   subjectId: string;
@@ -110,7 +110,6 @@ export interface RefusalRow extends Row {
   owner: string;
   at: number;
   position: number;
-  total: number;
 }
 
 /** Where the walk over `prev` begins for subjects that have no row of their own. */
@@ -212,7 +211,7 @@ export const TABLES: readonly TableDef[] = [
     name: "refusals",
     key: ["subjectKind", "subjectId", "code", "owner"],
     clustered: true,
-    columns: { subjectKind: text, subjectId: text, code: text, owner: text, at: int, position: int, total: int },
+    columns: { subjectKind: text, subjectId: text, code: text, owner: text, at: int, position: int },
     indexes: [],
   },
   { name: "subjects", key: ["kind", "id"], clustered: true, columns: { kind: text, id: text, lastPosition: int }, indexes: [] },

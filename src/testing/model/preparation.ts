@@ -1,7 +1,14 @@
 // Hides what a registration means once its defaults and the core event types are filled in, and which ones are refused.
 
 import { canonical, equal, isObject, type Json, member } from "./json.ts";
-import type { EventType, PreparedEventType, PreparedRegistration, ProcessIdentity, ProcessInput, Registration } from "./vocabulary.ts";
+import type {
+  EventType,
+  PreparedEventType,
+  PreparedRegistration,
+  ProcessIdentity,
+  ProcessInput,
+  Registration,
+} from "./vocabulary.ts";
 
 const awaitOutput = { pointer: "/awaitOutput" };
 
@@ -36,7 +43,8 @@ export function brokenRule(prepared: PreparedRegistration, requireEnvRef: boolea
     if (name.trim() === "") return "eventTypeNameBlank";
     if (seen.includes(name)) return "eventTypeDuplicate";
     const { terminal } = semantics;
-    if (terminal !== undefined && terminal.state !== "completed" && terminal.awaitOutput === undefined) return "awaitOutputRequired";
+    if (terminal !== undefined && terminal.state !== "completed" && terminal.awaitOutput === undefined)
+      return "awaitOutputRequired";
     seen.push(name);
   }
   return undefined;
@@ -93,7 +101,11 @@ function derivedIdentity(input: ProcessInput): ProcessIdentity {
       return { kind: input.kind };
     case "sessionTurn": {
       const request = input.createRequest;
-      const candidates = [member(member(request, "subagent"), "capability"), member(request, "usageSource"), member(request, "sessionId")];
+      const candidates = [
+        member(member(request, "subagent"), "capability"),
+        member(request, "usageSource"),
+        member(request, "sessionId"),
+      ];
       return labelled(
         "sessionTurn",
         candidates.find((candidate) => typeof candidate === "string"),

@@ -1,0 +1,109 @@
+// How a call to append or to end becomes a command: payload hashed and checked against its schema before the lock is taken.
+import { requestOf, type AppendEvent, type AppendReply, type CompleteProcess, type CompleteWithLease, type Verdict } from "../commands/append.ts";
+import { canonicalJson, type Json } from "../core/json.ts";
+import { PAGE_BYTES_MAX } from "../core/limits.ts";
+import { checkBodySize, parseArgument, ProcessIdText } from "../core/parse.ts";
+import { AwaitOutput } from "../domain/await-output.ts";
+import type { ProcessEvent } from "../domain/events.ts";
+import { schemaVerdict } from "../domain/json-schema.ts";
+import { PresentedLease } from "../domain/leases.ts";
+import { CompletionAuthority, type ProcessRecord } from "../domain/process.ts";
+import type { PreparedRegistration } from "../domain/registration.ts";
+import type { WakeDelivery } from "../domain/wakes.ts";
+import type { Command } from "../log/decision.ts";
+import type { Bodies, Body } from "../log/rows.ts";
+import { facts } from "../commands/handler.ts";
+import type { ProcessRow } from "../projections/tables.ts";
+import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context } from "./context.ts";
+import { eventOf } from "./event-view.ts";
+import { parseForm } from "./forms.ts";
+import { recordOfRow } from "./process-view.ts";
+
+/** Answer of an append. `replayed`: the event was there under this replay key, nothing was written. */
+export interface AppendResult {
+  event: ProcessEvent;
+  /** Present when the event wakes and there is a target; on a replay too, so that a lost delivery can be made again. */
+  wakeDelivery?: WakeDelivery;
+  replayed: boolean;
+}
+
+/** Answer of a completion: as of an append, with the process as it then stands. */
+export interface CompleteResult extends AppendResult {
+  process: ProcessRecord;
+}
+
+type WithoutVerdict = Omit<AppendEvent, "payloadHash"> | Omit<CompleteProcess, "payloadHash"> | Omit<CompleteWithLease, "payloadHash">;
+
+/** Submits an append until its schema verdict is of the very registration that the ledger finds. */
+export async function submitAppend(context: Context, operation: string, command: WithoutVerdict, call: CallOptions): Promise<Accepted> {
+  const request = requestOf(command as AppendEvent);
+  const payloadHash = context.identityHash(canonicalJson([request.eventType, request.payload]));
+  for (;;) {
+    const verdict = await verdictFor(context, command.processId, request);
+    const judged: Command = { ...command, ...facts({ payloadHash, verdict }) };
+    const accepted = await context.submit(operation, judged, call);
+    if ((accepted.reply as AppendReply).kind !== "verdictStale") return accepted;
+  }
+}
+
+/** What the declared schema says of a payload; undefined when there is nothing to say yet. */
+async function verdictFor(context: Context, processId: string, request: { eventType: string; payload: Json }): Promise<Verdict | undefined> {
+  const got = await context.read((known) => {
+    const row = known["process"] as ProcessRow | undefined;
+    const process = { get: "processes", key: [processId] } as const;
+    return row === undefined ? { process } : { process, registration: { payload: row.registeredPosition } };
+  });
+  const row = got["process"] as ProcessRow | undefined;
+  if (row === undefined) return undefined;
+  const body = got["registration"] as Exclude<Body, { unreadable: string }>;
+  const registration = body.value["registration"] as unknown as PreparedRegistration;
+  const type = registration.eventTypes.find((declared) => declared.name === request.eventType);
+  if (type === undefined) return undefined;
+  return { lifeId: row.lifeId, registrationHash: row.registrationHash, result: schemaVerdict(type.payloadSchema, request.payload) };
+}
+
+/** The event of an answer: as decided, or as it was stored when it is a replay. */
+export async function appendResult(context: Context, processId: string, accepted: Accepted): Promise<AppendResult> {
+  const reply = accepted.reply as Exclude<AppendReply, { kind: "verdictStale" }>;
+  const delivery = reply.wakeDelivery === undefined ? {} : { wakeDelivery: reply.wakeDelivery };
+  if (reply.kind === "appended") return { event: reply.event, ...delivery, replayed: false };
+  const { sequence, storedAt: position, stored } = reply;
+  const got = await context.read(() => ({ bodies: { payloads: [[position]], bytesMax: PAGE_BYTES_MAX } }));
+  return { event: eventOf(processId, { sequence, position, ...stored }, got["bodies"] as Bodies), ...delivery, replayed: true };
+}
+
+export async function complete(
+  context: Context,
+  processId: string,
+  awaitOutput: AwaitOutput,
+  authority: CompletionAuthority,
+  options?: CallOptions & { ifLife?: string },
+): Promise<CompleteResult> {
+  const { limits } = context;
+  const { own, call } = parseOptions(options, LifeOption, limits);
+  const command = {
+    type: "process.complete",
+    processId: parseForm(ProcessIdText, processId, "processId", limits),
+    awaitOutput: parseOutput(context, awaitOutput),
+    authority: parseArgument(CompletionAuthority, authority, "authority", limits),
+    ...own,
+  } as CompleteProcess;
+  const accepted = await submitAppend(context, "processes.complete", command, call);
+  return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
+}
+
+export async function completeWithLease(context: Context, lease: PresentedLease, awaitOutput: AwaitOutput, options?: CallOptions): Promise<CompleteResult> {
+  const { limits } = context;
+  const { call } = parseOptions(options, NoOptions, limits);
+  const presented = parseForm(PresentedLease, lease, "lease", limits);
+  const output = parseOutput(context, awaitOutput);
+  const command = { type: "process.completeWithLease", processId: presented.processId, lease: presented, awaitOutput: output } as CompleteWithLease;
+  const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
+  return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
+}
+
+function parseOutput(context: Context, value: AwaitOutput): AwaitOutput {
+  const output = parseArgument(AwaitOutput as never, value, "awaitOutput", context.limits) as AwaitOutput;
+  checkBodySize(output as unknown as Json, "awaitOutput", context.limits);
+  return output;
+}

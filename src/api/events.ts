@@ -1,0 +1,164 @@
+// The group `book.events`: what processes emit, whom it wakes, and how one waits for it.
+import { CANCEL_REQUESTED } from "../domain/event-types.ts";
+import { AppendRequest, type ProcessEvent } from "../domain/events.ts";
+import { cancelRequestReplayKey } from "../domain/process.ts";
+import type { AppendEvent } from "../commands/append.ts";
+import type { AcknowledgeWake } from "../commands/wake-acks.ts";
+import * as z from "zod";
+import { checkInteger } from "../core/ids.ts";
+import { canonicalJson, describe, type Json } from "../core/json.ts";
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { checkBodySize, Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
+import { invalid } from "../core/ids.ts";
+import type { ReadRequest } from "../log/rows.ts";
+import type { ProcessRow } from "../projections/tables.ts";
+import { DeedbookError } from "../core/errors.ts";
+import { appendResult, submitAppend, type AppendResult } from "./completion.ts";
+import { LifeOption, parseFenced, parseOptions, type CallOptions, type FencedOptions } from "./context.ts";
+import { readEvents, readRecent, readWakes, type EventPage } from "./event-view.ts";
+import { checkLeaseOf, parseForm } from "./forms.ts";
+import { awaitEvent, tailEvents, type LiveCallOptions, type LiveContext, type WaitCallOptions } from "./live.ts";
+import type { LiveView } from "../runtime/live.ts";
+
+const LimitForm = z.strictObject({ limit: Integer(0, PAGE_LIMIT_MAX).optional() });
+
+/** The group `book.events` (1.17). */
+export class Events {
+  private readonly context: LiveContext;
+
+  constructor(context: LiveContext) {
+    this.context = context;
+  }
+
+  /**
+   * Appends an event of a declared type; under a replay key that is known with the same content, gives the stored event.
+   *
+   * @param request - `eventType`, `payload` (any JSON), `replay: { key }` (any text, also empty; types with terminal semantics and
+   *   cancel requests need a non-empty one) and `wakeTargetScope`, which goes before the process's own target.
+   * @param options - `lease`: write only if this is the current live lease; `ifLife`: only in this life.
+   * @throws DeedbookError `event_type_undeclared`, `replay_key_required`, `replay_key_conflict`, `event_payload_invalid`,
+   *   `event_selector_unmatched`, `process_terminal`, `completion_authority_refused` (a core terminal type: use `complete`),
+   *   `lease_lost`, `process_unknown`. Nothing is written then, and no sequence is used up.
+   *
+   * @example
+   * const { event } = await book.events.append("report-7", { eventType: "progress", payload: { done: 3 }, replay: { key: "p3" } });
+   */
+  async append(processId: string, request: AppendRequest, options?: FencedOptions): Promise<AppendResult> {
+    const { limits } = this.context;
+    const id = parseForm(ProcessIdText, processId, "processId", limits);
+    const { eventType, payload, replay, wakeTargetScope } = parseArgument(AppendRequest, request, "request", limits);
+    checkBodySize(payload, "request.payload", limits);
+    const { own, call } = parseFenced(options, limits);
+    checkLeaseOf(id, own.lease);
+    const keyed = replay === undefined ? {} : { replayKey: replay.key };
+    const target = wakeTargetScope === undefined ? {} : { wakeTargetScope };
+    const command = { type: "event.append", processId: id, eventType, payload, ...keyed, ...target, ...own } as AppendEvent;
+    return appendResult(this.context, id, await submitAppend(this.context, "events.append", command, call));
+  }
+
+  /**
+   * Asks a process to stop: appends `process.cancelRequested` with payload `{ reason: string | null }`. It ends nothing.
+   * The same reason again is a replay; another reason is a second event. Finished processes accept it.
+   *
+   * @throws DeedbookError `process_unknown`; `event_payload_invalid` if the producer declared the type with a schema.
+   */
+  async requestCancel(processId: string, reason?: string | null, options?: CallOptions & { ifLife?: string }): Promise<AppendResult> {
+    const { limits } = this.context;
+    const id = parseForm(ProcessIdText, processId, "processId", limits);
+    if (reason !== undefined && reason !== null && typeof reason !== "string") throw invalid("reason", "a string", describe(reason));
+    const payload = parseArgument(z.strictObject({ reason: z.string().nullable() }), { reason: reason ?? null }, "reason", limits);
+    checkBodySize(payload, "reason", limits);
+    const { own, call } = parseOptions(options, LifeOption, limits);
+    const hash = this.context.identityHash(canonicalJson([CANCEL_REQUESTED, payload]));
+    const replayKey = cancelRequestReplayKey(id, hash);
+    const command = { type: "event.append", processId: id, eventType: CANCEL_REQUESTED, payload: payload as Json, replayKey, ...own } as AppendEvent;
+    return appendResult(this.context, id, await submitAppend(this.context, "events.requestCancel", command, call));
+  }
+
+  /**
+   * Events with a sequence above the one given, ascending. `cursor` is the last sequence of the page, while there may be more.
+   *
+   * @param sequence - 0 begins at the first; past the end gives nothing.
+   * @throws DeedbookError `process_unknown`; `input_invalid`.
+   */
+  async after(processId: string, sequence: number, options?: { limit?: number }): Promise<EventPage> {
+    const asked = this.asked(processId, sequence, options);
+    if (asked.limit === 0) return this.emptyPage(asked.id, asked.after);
+    const { lifeId: _life, ...page } = await readEvents(this.context, asked.id, asked);
+    return page;
+  }
+
+  /** How many events of exactly this type have a sequence of at most `upTo`; 0 for a type that is not declared. */
+  async countThrough(processId: string, eventType: string, upTo: number): Promise<number> {
+    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
+    const type = parseForm(Id, eventType, "eventType", this.context.limits);
+    const through = checkInteger(upTo, "upTo");
+    const where = [{ column: "eventType", is: type }, { column: "sequence", atMost: through }];
+    const got = await this.ofProcess(id, (row) => ({ count: "events", prefix: [row.lifeId], where }));
+    return got as number;
+  }
+
+  /** The last `limit` events (0 to 10,000), ascending; fewer when their bodies pass 16 MiB. */
+  async recent(processId: string, limit: number): Promise<{ events: ProcessEvent[]; unreadable: EventPage["unreadable"] }> {
+    const { id, limit: count } = this.asked(processId, 0, { limit });
+    if (count === 0) return this.emptyPage(id, 0).then(({ events, unreadable }) => ({ events, unreadable }));
+    return readRecent(this.context, id, count);
+  }
+
+  /** As `after`, but only events that woke somebody and were not acknowledged, those without a target too. */
+  async wakesAfter(processId: string, sequence: number, options?: { limit?: number }): Promise<EventPage> {
+    const asked = this.asked(processId, sequence, options);
+    if (asked.limit === 0) return this.emptyPage(asked.id, asked.after);
+    const { lifeId: _life, ...page } = await readWakes(this.context, asked.id, asked.after, asked.limit);
+    return page;
+  }
+
+  /**
+   * Notes that the wake of an event was delivered: it no longer shows in `wakesAfter`. The sequence need not exist yet.
+   *
+   * @throws DeedbookError `process_unknown`.
+   */
+  async ackWake(processId: string, sequence: number, options?: CallOptions & { ifLife?: string }): Promise<{ acknowledged: boolean }> {
+    const { own, call } = parseOptions(options, LifeOption, this.context.limits);
+    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
+    const command = { type: "wake.acknowledge", processId: id, sequence: checkInteger(sequence, "sequence", 1), ...own } as AcknowledgeWake;
+    return (await this.context.submit("events.ackWake", command, call)).reply as { acknowledged: boolean };
+  }
+
+  /**
+   * The first event of a type with a sequence above `after` (default 0), an old one at once (1.17).
+   *
+   * @throws DeedbookError `event_type_undeclared` when it could never come; `process_unknown`, also when it is pruned
+   *   meanwhile; `wait_timeout`; the signal's reason.
+   */
+  awaitEvent(processId: string, eventType: string, options?: WaitCallOptions & { after?: number }): Promise<ProcessEvent> {
+    return awaitEvent(this.context, processId, eventType, options);
+  }
+
+  /** Every event above `after` (default 0), each once, ascending, old ones first, then new ones: Observable and AsyncIterable. */
+  tail(processId: string, options?: LiveCallOptions & { after?: number }): LiveView<ProcessEvent> {
+    return tailEvents(this.context, processId, options);
+  }
+
+  private asked(processId: string, sequence: number, options: unknown): { id: string; after: number; limit: number } {
+    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
+    const after = checkInteger(sequence, "sequence");
+    const { limit } = parseForm(LimitForm, options ?? {}, "options", this.context.limits);
+    return { id, after, limit: limit ?? PAGE_LIMIT_DEFAULT };
+  }
+
+  private async emptyPage(id: string, after: number): Promise<EventPage> {
+    const last = (await this.ofProcess(id, (row) => ({ count: "events", prefix: [row.lifeId], where: [{ column: "sequence", atLeast: after + 1 }] }))) as number;
+    return { events: [], unreadable: [], ...(last > 0 ? { cursor: after } : {}) };
+  }
+
+  private async ofProcess(processId: string, request: (row: ProcessRow) => ReadRequest): Promise<unknown> {
+    const got = await this.context.read((known) => {
+      const row = known["process"] as ProcessRow | undefined;
+      const process: ReadRequest = { get: "processes", key: [processId] };
+      return row === undefined ? { process } : { process, answer: request(row) };
+    });
+    if (got["process"] === undefined) throw new DeedbookError("process_unknown", { processId });
+    return got["answer"];
+  }
+}

@@ -1,0 +1,116 @@
+// The group `book.history`: what happened, in the order in which it happened, and whether it still stands as written.
+import * as z from "zod";
+import { invalid } from "../core/ids.ts";
+import { describe } from "../core/json.ts";
+import type { Limits } from "../core/limits.ts";
+import { Id, Integer, parseJson } from "../core/parse.ts";
+import { readRecords } from "../history/records.ts";
+import { verifyLog, type VerifyOptions, type VerifyReport } from "../history/verify.ts";
+import type { Upcast } from "../log/fold.ts";
+import type { Ledger } from "../log/port.ts";
+import type { LogRecord, Subject } from "../log/record.ts";
+import type { BookRow, ProcessRow, RefusalRow, SubjectRow } from "../projections/tables.ts";
+
+/** Which records are wanted. All of them by default, oldest first. */
+export interface RecordsOptions {
+  /** Only records with a position above this one. */
+  after?: number;
+  /** Only records up to this position, inclusive. */
+  through?: number;
+  /** Only records about this subject; ids of different kinds are different subjects. */
+  subject?: Subject;
+  /** Newest first. */
+  reverse?: boolean;
+  /** Earlier lives of a process too, that were pruned: reads the whole log. Default: the present life, if there is one. */
+  allLives?: boolean;
+  signal?: AbortSignal;
+}
+
+/** The last record: keep it outside the file, and a lost tail or a rewritten log is found by `verify({ knownHead })`. */
+export interface HistoryHead {
+  position: number;
+  link: string;
+  at: number;
+}
+
+const SubjectForm = z.strictObject({ kind: z.enum(["book", "process", "scope", "session", "wait"]), id: Id });
+const RecordsForm = z.strictObject({
+  after: Integer().optional(),
+  through: Integer().optional(),
+  subject: SubjectForm.optional(),
+  reverse: z.boolean().optional(),
+  allLives: z.boolean().optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+});
+const VerifyForm = z.strictObject({
+  knownHead: z.looseObject({ position: Integer(), link: z.string() }).optional(),
+  onProgress: z.custom<VerifyOptions["onProgress"]>((value) => typeof value === "function", "a function").optional(),
+});
+
+export interface HistoryParts {
+  ledger: Ledger;
+  upcast: Upcast;
+  limits: Limits;
+  /** Throws `store_closed` when the book is closed. */
+  ensureOpen(operation: string): void;
+}
+
+/** The group `book.history`. Reading it takes no lock and changes nothing. */
+export class History {
+  private readonly parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.parts = parts;
+  }
+
+  /**
+   * The records of the log, in bounded pages, each read when it is wanted; those that are committed when reading begins.
+   *
+   * @example
+   * for await (const record of book.history.records({ subject: { kind: "process", id: "report-7" } }))
+   *   console.log(record.position, record.type, record.meta.actor);
+   */
+  records(options: RecordsOptions = {}): AsyncIterable<LogRecord> {
+    this.parts.ensureOpen("history.records");
+    if (typeof options !== "object" || options === null) throw invalid("options", "an object", describe(options));
+    const { after = 0, through = Number.MAX_SAFE_INTEGER, subject, reverse = false, allLives = false, signal } = parseJson(
+      RecordsForm as z.ZodType<RecordsOptions>, options, "options", this.parts.limits,
+    );
+    const { ledger, upcast } = this.parts;
+    const open = async function* (last: Promise<number | undefined>): AsyncGenerator<LogRecord, void, undefined> {
+      yield* readRecords(ledger, upcast, { after, through, reverse, ...(subject === undefined ? {} : { subject }), last: await last, signal });
+    };
+    return { [Symbol.asyncIterator]: () => open(subject === undefined || allLives ? Promise.resolve(undefined) : this.lastOf(subject)) };
+  }
+
+  /** The last record's position, link and time; position 0 never occurs, since a book begins with `book.created`. */
+  async head(): Promise<HistoryHead> {
+    this.parts.ensureOpen("history.head");
+    return this.parts.ledger.head();
+  }
+
+  /**
+   * Checks the hash chain, the bodies, the head, and the tables against a fresh fold of the log. It changes nothing and
+   * never throws for what it finds: read `ok`, `findings` and `drift`.
+   *
+   * @param options - `knownHead`: a head that was kept outside the file; without it a lost tail cannot be seen by the chain alone.
+   */
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    this.parts.ensureOpen("history.verify");
+    return verifyLog(this.parts.ledger, parseJson(VerifyForm as z.ZodType<VerifyOptions>, options, "options", this.parts.limits));
+  }
+
+  /** The last position about a subject; undefined when it has no row, as after a prune. */
+  private async lastOf(subject: Subject): Promise<number | undefined> {
+    const got = await this.parts.ledger.read(() => ({
+      refused: { get: "refusals", key: [subject.kind, subject.id, "", ""] },
+      row:
+        subject.kind === "process" ? { get: "processes", key: [subject.id] }
+        : subject.kind === "book" ? { get: "book", key: ["book"] }
+        : { get: "subjects", key: [subject.kind, subject.id] },
+    }));
+    const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;
+    const refused = got["refused"] as RefusalRow | undefined;
+    return row === undefined ? undefined : Math.max(row.lastPosition, refused?.position ?? 0);
+  }
+}

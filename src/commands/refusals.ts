@@ -1,0 +1,98 @@
+// Which refusals are written down, and how often: a stale holder that hammers must not fill the log.
+import { canonicalJson, type Json, type JsonObject } from "../core/json.ts";
+import { REFUSAL_KEYS_MAX, REFUSAL_QUIET_MS } from "../core/limits.ts";
+import type { Recorded, Submission } from "../log/decision.ts";
+import type { Subject } from "../log/record.ts";
+import type { ReadRequest } from "../log/rows.ts";
+import type { RefusalRow } from "../projections/tables.ts";
+import { facts, recorded } from "./handler.ts";
+import { LRUCache } from "lru-cache";
+
+/** Which refused commands leave a record (0.4). */
+export type RefusalsPolicy = "none" | "fenced" | "all";
+
+const FENCED: ReadonlySet<string> = new Set([
+  "lease_lost",
+  "effect_lease_lost",
+  "replay_key_conflict",
+  "registration_conflict",
+  "effect_mismatch",
+  "completion_authority_refused",
+]);
+
+export interface Refusal {
+  code: string;
+  details: JsonObject;
+}
+
+/** What a command says of itself without its bodies. */
+const SAFE_MEMBERS = ["processId", "lifeId", "ifLife", "sessionId", "scope", "from", "to", "owner", "lease", "observedHolder", "ttlMs", "sequence", "eventType"];
+
+/** Makes refusal records by a policy. Repeats within a second are only counted, by this handle, and told by its next record. */
+export class RefusalRecorder {
+  private readonly policy: RefusalsPolicy;
+  private readonly identityHash: (text: string) => string;
+  private readonly suppressed = new LRUCache<string, number>({ max: REFUSAL_KEYS_MAX });
+
+  constructor(policy: RefusalsPolicy, identityHash: (text: string) => string) {
+    this.policy = policy;
+    this.identityHash = identityHash;
+  }
+
+  record(submission: Submission, refusal: Refusal, at: number, read: (request: ReadRequest) => unknown): Recorded | undefined {
+    if (this.policy === "none" || (this.policy === "fenced" && !FENCED.has(refusal.code))) return undefined;
+    const command = submission.command as unknown as JsonObject;
+    const subject = subjectOf(command);
+    const key = [subject.kind, subject.id, refusal.code, ownerOf(command)];
+    const name = JSON.stringify(key);
+    const last = read({ get: "refusals", key }) as RefusalRow | undefined;
+    const suppressed = this.suppressed.get(name) ?? 0;
+    if (last !== undefined && at - last.at < REFUSAL_QUIET_MS) {
+      this.suppressed.set(name, suppressed + 1);
+      return undefined;
+    }
+    this.suppressed.delete(name);
+    return this.made(command, subject, key[3] as string, refusal, suppressed);
+  }
+
+  private made(command: JsonObject, subject: Subject, owner: string, refusal: Refusal, suppressed: number): Recorded {
+    const { type, ...inputs } = command;
+    const told = Object.fromEntries(SAFE_MEMBERS.filter((name) => Object.hasOwn(inputs, name)).map((name) => [name, inputs[name]]));
+    return recorded({
+      type: "command.refused",
+      subject,
+      facts: facts({
+        command: type,
+        ...told,
+        commandHash: this.identityHash(canonicalJson(command as Json)),
+        code: refusal.code,
+        details: this.withoutValues(refusal),
+        refusedOwner: owner,
+        suppressed: suppressed === 0 ? undefined : suppressed,
+      }),
+      reply: null,
+    });
+  }
+
+  /** The refs of a conflict are bodies: their hashes are told. */
+  private withoutValues({ code, details }: Refusal): JsonObject {
+    if (code !== "external_ref_conflict") return details;
+    const hashed = (name: string): string => this.identityHash(canonicalJson(details[name] as Json));
+    return facts({ processId: details["processId"], existingHash: hashed("existing"), requestedHash: hashed("requested") });
+  }
+}
+
+function ownerOf(command: JsonObject): string {
+  const owner = (command["owner"] ?? (command["lease"] as JsonObject | undefined)?.["owner"]) as { ownerId?: string } | undefined;
+  return owner?.ownerId ?? "";
+}
+
+function subjectOf(command: JsonObject): Subject {
+  const lease = command["lease"] as { processId?: string } | undefined;
+  const registration = command["registration"] as { id?: string } | undefined;
+  const processId = command["processId"] ?? lease?.processId ?? registration?.id;
+  if (typeof processId === "string") return { kind: "process", id: processId };
+  if (typeof command["sessionId"] === "string") return { kind: "session", id: command["sessionId"] };
+  const from = command["from"] as { sessionId?: string } | undefined;
+  return from?.sessionId === undefined ? { kind: "book", id: "book" } : { kind: "session", id: from.sessionId };
+}

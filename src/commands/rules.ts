@@ -1,0 +1,82 @@
+// All handlers by their command's type, as the ledger's one door to what may change.
+import { invariant } from "../core/invariant.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Command, Env, Got, Rules } from "../log/decision.ts";
+import type { Transaction } from "../log/batch.ts";
+import type { Fact, Subject } from "../log/record.ts";
+import type { BookRow, ProcessRow, RefusalRow, SubjectRow } from "../projections/tables.ts";
+import { appendEvent, completeProcess, completeWithLease } from "./append.ts";
+import { configureBook, createBook, recoverBook } from "./book.ts";
+import { giveGrant, revokeGrant, transferGrants } from "./grants.ts";
+import type { Handler } from "./handler.ts";
+import { deleteHandovers, putHandover } from "./handovers.ts";
+import { claimLease, reclaimLease, releaseLease, renewLease } from "./leases.ts";
+import { clearWait, recordFirstStarted, requestAbandon, setExternalRef, setWait } from "./process-facts.ts";
+import { pruneProcesses } from "./prune.ts";
+import type { RefusalRecorder } from "./refusals.ts";
+import { registerProcess } from "./registration.ts";
+import { deleteSession } from "./sessions.ts";
+import { acknowledgeWake } from "./wake-acks.ts";
+
+/** Raised when a decision would come out otherwise than before: old records are then not decided again by new rules. */
+export const RULES_VERSION = 1;
+
+const ALL: readonly Handler[] = [
+  createBook, configureBook, recoverBook,
+  registerProcess, setExternalRef, setWait, clearWait, recordFirstStarted, requestAbandon,
+  appendEvent, completeProcess, completeWithLease, acknowledgeWake,
+  giveGrant, revokeGrant, transferGrants, deleteSession,
+  claimLease, reclaimLease, renewLease, releaseLease,
+  putHandover, deleteHandovers, pruneProcesses,
+];
+
+const HANDLERS: ReadonlyMap<string, Handler> = new Map(ALL.map((handler) => [handler.type, handler]));
+
+export function handlerOf(type: string): Handler {
+  const handler = HANDLERS.get(type);
+  invariant(handler !== undefined, `the command ${type} has a handler`);
+  return handler;
+}
+
+export function createRules(refusals: RefusalRecorder): Rules {
+  return {
+    version: RULES_VERSION,
+    reads: (command, got) => handlerOf(command.type).reads(command, got),
+    decide: (command, got, at, env) => handlerOf(command.type).decide(command, got, at, env),
+    refusal: (submission, refused, at, read) => refusals.record(submission, refused, at, read),
+  };
+}
+
+/** The command that a record was decided from; undefined for refusals, whose bodies are not kept. */
+export function commandOf(fact: Fact, payload: JsonObject | undefined): Command | undefined {
+  if (fact.type === "command.refused") return undefined;
+  return handlerOf(fact.facts["command"] as string).rebuild(fact.facts, payload);
+}
+
+/** The environment of decisions, from the book's row. Before the first record there is none to decide in. */
+export function envOf(read: Transaction["read"]): Env {
+  const row = read({ get: "book", key: ["book"] }) as BookRow | undefined;
+  return {
+    bookId: row?.bookId ?? "",
+    incarnation: { number: row?.incarnation ?? 0, id: row?.incarnationId ?? "" },
+    fenceFloor: row?.fenceFloor ?? 0,
+    requireEnvRef: row?.requireEnvRef === 1,
+    limits: { idBytesMax: row?.idBytesMax ?? 0, payloadBytesMax: row?.payloadBytesMax ?? 0 },
+  };
+}
+
+/** The last record about a subject: that which its row keeps, or a refusal after it. */
+export function previousOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read">): number {
+  const refused = transaction.read({ get: "refusals", key: [subject.kind, subject.id, "", ""] }) as RefusalRow | undefined;
+  return Math.max(lastOf(subject, got, transaction), refused?.position ?? 0);
+}
+
+function lastOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read">): number {
+  if (subject.kind === "process") {
+    const known = got["process"] as ProcessRow | undefined;
+    const row = known?.id === subject.id ? known : (transaction.read({ get: "processes", key: [subject.id] }) as ProcessRow | undefined);
+    return row?.lastPosition ?? 0;
+  }
+  if (subject.kind === "book") return (transaction.read({ get: "book", key: ["book"] }) as BookRow | undefined)?.lastPosition ?? 0;
+  return (transaction.read({ get: "subjects", key: [subject.kind, subject.id] }) as SubjectRow | undefined)?.lastPosition ?? 0;
+}

@@ -1,0 +1,108 @@
+// What is known of a process: its record, its status, what it waits for, who may end it, and the keys made from its id.
+import * as z from "zod";
+import { DeedbookError } from "../core/errors.ts";
+import { sha256Hex } from "../core/hash.ts";
+import { unreachable } from "../core/invariant.ts";
+import { REPLAY_KEY_BYTES_MAX } from "../core/limits.ts";
+import { Id, JsonValue } from "../core/parse.ts";
+import type { AwaitOutput } from "./await-output.ts";
+import type { TerminalState } from "./event-types.ts";
+import type { LeaseOwner } from "./leases.ts";
+import type { Disposition, PreparedRegistration } from "./registration.ts";
+
+/** Where a process stands (1.4). Terminal is all but running, and is never left nor replaced. */
+export type Status = { state: "running" } | { state: TerminalState; awaitOutput: AwaitOutput };
+
+/** What a parked process waits for (1.4). Two waits are the same wait when their keys are equal. */
+export interface Wait {
+  type: "signal";
+  name: string;
+  /** From 1. */
+  ordinal: number;
+  eventType: string;
+  key: string;
+  sinceMs: number;
+}
+
+/** Where a process lives outside, written once (1.4). */
+export const ExternalRef = z.strictObject({ backend: Id, id: Id, metadata: JsonValue.optional() });
+export type ExternalRef = z.infer<typeof ExternalRef>;
+
+/** All that is known of a process (1.4): its prepared registration, and what has happened since. */
+export interface ProcessRecord extends PreparedRegistration {
+  registrationHash: string;
+  /** Names this process from its registration to its prune; another one after that. */
+  lifeId: string;
+  createdAtMs: number;
+  /** Time of the log record that changed it last. */
+  updatedAtMs: number;
+  externalRef?: ExternalRef;
+  firstStarted?: { owner: LeaseOwner; startedAtMs: number };
+  abandonRequest?: { requestedBy: string; requestedAtMs: number; reason?: string };
+  wait?: Wait;
+  status: Status;
+}
+
+/** On what grounds somebody without a lease ends a process (1.16). */
+export const CompletionAuthority = z.discriminatedUnion("type", [
+  /** Whoever closes it from outside; `grantedTo` says who that is, in the caller's own terms. */
+  z.strictObject({ type: z.literal("externalOwner"), grantedTo: JsonValue }),
+  z.strictObject({ type: z.literal("workflowKey"), workflowKey: Id }),
+  z.strictObject({ type: z.literal("reconciledAbandon") }),
+]);
+export type CompletionAuthority = z.infer<typeof CompletionAuthority>;
+
+/** Whether an authority may end a process of this disposition with this output (1.16, `complete`, step 1). */
+export function authorityFits(authority: CompletionAuthority, disposition: Disposition, output: AwaitOutput): boolean {
+  switch (authority.type) {
+    case "externalOwner":
+      return disposition === "externallyOwned";
+    case "workflowKey":
+      return disposition !== "externallyOwned";
+    case "reconciledAbandon":
+      return disposition === "externallyOwned" && output.type === "abandoned";
+    default:
+      return unreachable(authority);
+  }
+}
+
+const SIGNAL_NAME = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * Checks the name of a signal: non-empty, only `A-Z a-z 0-9 _ -` (1.4).
+ *
+ * @throws DeedbookError `signal_name_invalid`.
+ */
+export function checkSignalName(name: string): void {
+  if (!SIGNAL_NAME.test(name)) throw new DeedbookError("signal_name_invalid", { name });
+}
+
+/** The event type of a signal: `signal.<name>` (1.4). A producer that takes signals declares it. */
+export function signalEventType(name: string): string {
+  return `signal.${name}`;
+}
+
+/** The key of a wait for a signal: `process:<processId>:signal.<name>:<ordinal>` (1.4). */
+export function signalWaitKey(processId: string, name: string, ordinal: number): string {
+  return composed(`process:${processId}:${signalEventType(name)}:${ordinal}`);
+}
+
+/** A wait for the signal of this name (1.4). */
+export function signalWait(processId: string, name: string, ordinal: number, sinceMs: number): Wait {
+  return { type: "signal", name, ordinal, eventType: signalEventType(name), key: signalWaitKey(processId, name, ordinal), sinceMs };
+}
+
+/** The replay key of the end of a process: `process:<processId>:terminal:<eventType>` (1.16). */
+export function completionReplayKey(processId: string, eventType: string): string {
+  return composed(`process:${processId}:terminal:${eventType}`);
+}
+
+/** The replay key of a cancel request: `process:<processId>:cancelRequested:<eventPayloadHash>` (1.17). */
+export function cancelRequestReplayKey(processId: string, eventPayloadHash: string): string {
+  return composed(`process:${processId}:cancelRequested:${eventPayloadHash}`);
+}
+
+/** A composed key takes ids verbatim; over 4,096 UTF-8 bytes it becomes `sha256:<hash>` of itself (part 3). */
+function composed(key: string): string {
+  return Buffer.byteLength(key) <= REPLAY_KEY_BYTES_MAX ? key : `sha256:${sha256Hex(key)}`;
+}

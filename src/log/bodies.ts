@@ -1,0 +1,24 @@
+// Bodies of records read back: parsed, or the reason why they cannot be read; as many as one page may carry.
+import type { JsonObject } from "../core/json.ts";
+import type { Bodies, Body } from "./rows.ts";
+
+export function parseBody(text: string): Body {
+  try {
+    return { value: JSON.parse(text) as JsonObject, text };
+  } catch {
+    return { unreadable: "its body is not JSON" };
+  }
+}
+
+/** The bodies of as many leading groups as stay under `bytesMax` characters, at least of the first. */
+export function readBodies(groups: readonly (readonly number[])[], bytesMax: number, read: (position: number) => Body): Bodies {
+  const bodies = new Map<number, Body>();
+  let size = 0;
+  for (const [i, group] of groups.entries()) {
+    const fresh = group.filter((position) => !bodies.has(position)).map((position) => [position, read(position)] as const);
+    for (const [, body] of fresh) size += "text" in body ? body.text.length : 0;
+    if (i > 0 && size > bytesMax) break;
+    for (const [position, body] of fresh) bodies.set(position, body);
+  }
+  return bodies;
+}

@@ -1,0 +1,77 @@
+// What every backend promises: to decide, append and project in one step, and to read rows and history in one state.
+import type { Observable } from "rxjs";
+import type { Got, Outcome, Submission, Wants } from "./decision.ts";
+import type { LogRecord } from "./record.ts";
+import type { Row, TableDef } from "./rows.ts";
+
+/** The head of the log: enough to know whether a log continues another. */
+export interface Head {
+  position: number;
+  link: string;
+  at: number;
+}
+
+export interface RecordRange {
+  /** Records with a position above this one; default 0. */
+  after?: number;
+  /** Records up to this position, inclusive. */
+  through?: number;
+  limit: number;
+  reverse?: boolean;
+  /** Whether the bodies are wanted. */
+  payloads?: boolean;
+}
+
+/** A record as it lies in the log, for those who check it: texts, not values. */
+export interface RawRecord {
+  position: number;
+  at: number;
+  type: string;
+  subjectKind: string;
+  subject: string;
+  prev: number;
+  version: number;
+  rules: number;
+  facts: string;
+  meta: string;
+  payloadHash: string | null;
+  link: string;
+  salt?: Uint8Array | null;
+  payload?: string | null;
+}
+
+/** The answers of a batch: of all its commands, or of the first ones when the batch had to be closed early. */
+export type Executed = { kind: "done"; outcomes: readonly Outcome[] } | { kind: "busy" };
+
+export interface Progress {
+  phase: "rebuild" | "verify";
+  done: number;
+  total: number;
+}
+
+export interface Ledger {
+  /** Decides, appends and projects in order, in one transaction. "busy": the write lock is taken, nothing was done. */
+  execute(batch: readonly Submission[]): Promise<Executed>;
+  /** Reads rows in one committed state; `wants` is asked again with what it got until it wants nothing new. */
+  read(wants: (got: Got) => Wants): Promise<Got>;
+  /** One bounded page of history (by count and by 16 MiB of text, at least one). */
+  raw(range: RecordRange): Promise<readonly RawRecord[]>;
+  head(): Promise<Head>;
+  /** A hint that there may be commits; never carries data. */
+  readonly hints$: Observable<unknown>;
+  /** Deletes a slice of what pruning hid; true when there is more. */
+  sweep(): Promise<boolean>;
+  /** Folds the log anew and swaps the tables at the end. */
+  rebuild(onProgress?: (progress: Progress) => void): Promise<void>;
+  /** Digests of the tables and of a fresh fold of the log through the same position. */
+  drift(onProgress?: (progress: Progress) => void): Promise<DriftReport>;
+  close(): Promise<void>;
+}
+
+/** One digest per table, of the stored rows and of the rows that the log gives. */
+export interface DriftReport {
+  position: number;
+  tables: readonly { table: string; rows: number; digest: string; expectedRows: number; expectedDigest: string }[];
+}
+
+export type { LogRecord, Row, TableDef };

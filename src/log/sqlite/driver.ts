@@ -1,0 +1,124 @@
+// The one door to better-sqlite3: prepared statements behind a gate, and its errors in our words.
+import Database from "better-sqlite3";
+import { DeedbookError } from "../../core/errors.ts";
+
+export type SqlValue = string | number | null | Uint8Array;
+
+/** A test seam: called with a label before every statement, BEGIN and COMMIT (and with `COMMIT:done` after it). May block or throw. */
+export type Gate = (label: string) => void;
+
+export interface Statement {
+  readonly label: string;
+  readonly sql: string;
+  get(...values: readonly SqlValue[]): unknown;
+  all(...values: readonly SqlValue[]): unknown[];
+  run(...values: readonly SqlValue[]): { changes: number };
+  /** Row by row; the connection can do nothing else until the loop is left. */
+  iterate(...values: readonly SqlValue[]): IterableIterator<unknown>;
+}
+
+export interface DriverOptions {
+  readOnly: boolean;
+  gate: Gate | undefined;
+}
+
+export class Driver {
+  private readonly db: Database.Database;
+  private readonly gate: Gate | undefined;
+  /** Every statement that was prepared, by its SQL: what the plan test looks at. */
+  readonly prepared = new Map<string, Statement>();
+  readonly begin: Statement;
+  readonly beginRead: Statement;
+  private readonly commitStatement: Statement;
+  private readonly rollbackStatement: Statement;
+
+  constructor(path: string, options: DriverOptions) {
+    this.db = new Database(path, { readonly: options.readOnly, fileMustExist: options.readOnly, timeout: 0 });
+    this.gate = options.gate;
+    this.begin = this.prepare("BEGIN", "BEGIN IMMEDIATE");
+    this.beginRead = this.prepare("BEGIN READ", "BEGIN");
+    this.commitStatement = this.prepare("COMMIT", "COMMIT");
+    this.rollbackStatement = this.prepare("ROLLBACK", "ROLLBACK");
+  }
+
+  /** Prepares a statement once; the same SQL gives the same statement. */
+  prepare(label: string, sql: string): Statement {
+    const known = this.prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.wrap(label, sql);
+    this.prepared.set(sql, statement);
+    return statement;
+  }
+
+  private wrap(label: string, sql: string): Statement {
+    const inner = this.db.prepare<SqlValue[]>(sql);
+    const gate = this.gate;
+    const pass = gate === undefined ? undefined : (): void => gate(label);
+    return {
+      label,
+      sql,
+      get: pass === undefined ? (...v) => inner.get(...v) : (...v) => (pass(), inner.get(...v)),
+      all: pass === undefined ? (...v) => inner.all(...v) : (...v) => (pass(), inner.all(...v)),
+      run: pass === undefined ? (...v) => inner.run(...v) : (...v) => (pass(), inner.run(...v)),
+      iterate: pass === undefined ? (...v) => inner.iterate(...v) : (...v) => (pass(), inner.iterate(...v)),
+    };
+  }
+
+  commit(): void {
+    this.commitStatement.run();
+    this.gate?.("COMMIT:done");
+  }
+
+  rollback(): void {
+    if (this.db.inTransaction) this.rollbackStatement.run();
+  }
+
+  get inTransaction(): boolean {
+    return this.db.inTransaction;
+  }
+
+  /** Runs statements that are not prepared: the schema. */
+  exec(label: string, sql: string): void {
+    this.gate?.(label);
+    this.db.exec(sql);
+  }
+
+  /** Reads or sets a pragma; the result is its plain value. */
+  pragma(source: string): unknown {
+    this.gate?.(`PRAGMA ${source}`);
+    return this.db.pragma(source, { simple: true });
+  }
+
+  async backup(path: string): Promise<void> {
+    this.gate?.("BACKUP");
+    await this.db.backup(path);
+  }
+
+  close(): void {
+    this.prepared.clear();
+    this.db.close();
+  }
+}
+
+export function sqliteCode(error: unknown): string | undefined {
+  const code: unknown = (error as { code?: unknown } | null)?.code;
+  return error instanceof Error && typeof code === "string" && code.startsWith("SQLITE_") ? code : undefined;
+}
+
+export function isBusy(error: unknown): boolean {
+  const code = sqliteCode(error);
+  return code !== undefined && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED") || code === "SQLITE_PROTOCOL");
+}
+
+/** A store fault in our words; undefined for anything that is not SQLite's. */
+export function storeFault(error: unknown, operation: string): DeedbookError | undefined {
+  const code = sqliteCode(error);
+  if (code === undefined) return undefined;
+  const options = { cause: error };
+  if (code.startsWith("SQLITE_BUSY")) return new DeedbookError("store_busy", { waitedMs: 0 }, options);
+  if (code.startsWith("SQLITE_FULL")) return new DeedbookError("store_full", { operation }, options);
+  if (code.startsWith("SQLITE_READONLY")) return new DeedbookError("store_read_only", { operation }, options);
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
+    return new DeedbookError("store_corrupt", { reason: (error as Error).message }, options);
+  return new DeedbookError("store_io", { operation }, options);
+}

@@ -1,0 +1,102 @@
+// The tables folded anew from the log, beside those in use, and swapped in at the end: in slices, so that nobody is stalled.
+import type { Clock, Random } from "../../core/clock.ts";
+import { foldChunk, turn, type FoldParts, type Upcast } from "../fold.ts";
+import { retryBusy } from "../lock.ts";
+import type { Projector } from "../decision.ts";
+import type { Progress, RawRecord, RecordRange } from "../port.ts";
+import type { TableDef } from "../rows.ts";
+import { checkHead, type Connection } from "./connection.ts";
+import { createTables, dropTables, tableName } from "./schema.ts";
+import { TableStatements } from "./statements.ts";
+
+export interface RebuildParts {
+  tables: readonly TableDef[];
+  projectionVersion: number;
+  projector(): Projector;
+  upcast: Upcast;
+  clock: Clock;
+  random: Random;
+}
+
+/** The set that is being built; what an interrupted rebuild left of it is dropped by the next. */
+const SHADOW = "_new";
+/** A rebuild without a sign of life for so long was interrupted; another takes over. */
+const ABANDONED_AFTER_MS = 10_000;
+const WAIT_MS = 50;
+/** A rebuild may wait long for its turn; it is work in the background. */
+const LOCK_TIMEOUT_MS = 60_000;
+
+interface Claim {
+  token: string;
+  beatAtMs: number;
+}
+
+/** Rebuilds all tables and raises their version. Of several that ask at once, one does it and the others wait for it. */
+export async function rebuildTables(
+  connection: Connection,
+  parts: RebuildParts,
+  page: (range: RecordRange) => readonly RawRecord[],
+  onProgress?: (progress: Progress) => void,
+): Promise<void> {
+  const token = parts.random.uuid(parts.clock.now());
+  const before = (await locked(connection, parts, () => connection.head()))?.epoch ?? 0;
+  while (!(await locked(connection, parts, () => claim(connection, parts, token)))) {
+    await parts.clock.sleep(WAIT_MS);
+    if ((await locked(connection, parts, () => connection.head()))?.epoch !== before) return;
+  }
+  const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
+  const fold: FoldParts = { page, projector: parts.projector(), upcast: parts.upcast, apply: (change) => shadow.apply(change) };
+  for (let done = 0; done >= 0; ) {
+    const step = await locked(connection, parts, () => advance(connection, parts, fold, token, done));
+    onProgress?.({ phase: "rebuild", done: step.done, total: step.total });
+    if (step.finished) break;
+    done = step.done;
+    await turn();
+  }
+  connection.tables.forget();
+}
+
+function locked<T>(connection: Connection, parts: RebuildParts, work: () => T): Promise<T> {
+  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS }, () => connection.within(connection.driver.begin, "rebuild", work));
+}
+
+function claim(connection: Connection, parts: RebuildParts, token: string): boolean {
+  const present = claimOf(connection);
+  const now = parts.clock.now();
+  if (present !== undefined && present.token !== token && Math.abs(now - present.beatAtMs) < ABANDONED_AFTER_MS) return false;
+  const head = connection.head();
+  checkHead(head, parts.projectionVersion);
+  connection.driver.exec("drop shadow tables", dropTables(parts.tables, SHADOW));
+  connection.driver.exec("create shadow tables", createTables(parts.tables, SHADOW, head.epoch + 1));
+  beat(connection, token, now);
+  return true;
+}
+
+function advance(connection: Connection, parts: RebuildParts, fold: FoldParts, token: string, done: number) {
+  if (claimOf(connection)?.token !== token) throw new Error("another rebuild has taken over");
+  const head = connection.head();
+  checkHead(head, parts.projectionVersion);
+  const reached = done < head.position ? foldChunk(fold, done, head.position) : done;
+  const finished = reached >= head.position;
+  if (finished) swap(connection, parts, head.epoch + 1);
+  else beat(connection, token, parts.clock.now());
+  return { done: reached, total: head.position, finished };
+}
+
+function swap(connection: Connection, parts: RebuildParts, epoch: number): void {
+  const renames = parts.tables.map((t) => `ALTER TABLE ${tableName(t.name, SHADOW)} RENAME TO ${tableName(t.name, "")};\n`).join("");
+  connection.driver.exec("swap tables", dropTables(parts.tables, "") + renames);
+  const finish = connection.driver.prepare("finish rebuild", "UPDATE head SET projection = ?, epoch = ? WHERE id = 1");
+  finish.run(parts.projectionVersion, epoch);
+  connection.driver.prepare("end rebuild", "UPDATE keys SET rebuild = NULL WHERE id = 1").run();
+}
+
+function claimOf(connection: Connection): Claim | undefined {
+  const text = connection.keys().rebuild;
+  return text === null ? undefined : (JSON.parse(text) as Claim);
+}
+
+function beat(connection: Connection, token: string, beatAtMs: number): void {
+  const statement = connection.driver.prepare("beat rebuild", "UPDATE keys SET rebuild = ? WHERE id = 1");
+  statement.run(JSON.stringify({ token, beatAtMs } satisfies Claim));
+}

@@ -1,0 +1,258 @@
+// The ledger on one SQLite file: a batch is one immediate transaction, a read is one state.
+import { type Observable } from "rxjs";
+import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
+import { BATCH_WORK_MS, LOCK_TIMEOUT_MS_DEFAULT, SLICE_WORK_MS } from "../../core/limits.ts";
+import { Batch, gather, type BatchParts } from "../batch.ts";
+import type { Commits } from "../commits.ts";
+import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
+import { SWEEPS } from "../fold.ts";
+import type { LedgerParts } from "../ledger-parts.ts";
+import { retryBusy } from "../lock.ts";
+import type { DriftReport, Executed, Head, Ledger, Progress, RawRecord, RecordRange } from "../port.ts";
+import { checkHead, connect, Connection, switchToWal, type ConnectionOptions, type HeadRow } from "./connection.ts";
+import { driftOf } from "./drift.ts";
+import { isBusy, sqliteCode, storeFault } from "./driver.ts";
+import { rebuildTables } from "./rebuild.ts";
+import { rememberUnknown } from "../unknown-commits.ts";
+import { rawPage, transactionOn } from "./transaction.ts";
+
+/** What a committed batch is announced by. */
+export interface Announcer {
+  commits: Commits;
+  committed(head: Head, env: Env): void;
+  close(): void;
+}
+
+export class SqliteLedger implements Ledger {
+  private connection: Connection;
+  private readonly options: ConnectionOptions;
+  private readonly parts: LedgerParts;
+  private readonly announcer: Announcer;
+  private projector: Projector;
+  private lastEnv: Env | undefined;
+  private readonly incarnationId: string;
+  private ended: DeedbookError | undefined;
+
+  constructor(connection: Connection, options: ConnectionOptions, parts: LedgerParts, announcer: Announcer) {
+    this.connection = connection;
+    this.options = options;
+    this.parts = parts;
+    this.announcer = announcer;
+    this.projector = parts.projector();
+    this.incarnationId = parts.envOf((request) => connection.rows.read(request)).incarnation.id;
+  }
+
+  get hints$(): Observable<unknown> {
+    return this.announcer.commits.hints$;
+  }
+
+  execute(batch: readonly Submission[]): Promise<Executed> {
+    if (this.ended !== undefined) return Promise.resolve(failed(batch, this.ended));
+    if (this.options.readOnly)
+      return Promise.resolve(failed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })));
+    return Promise.resolve(this.attempt(batch));
+  }
+
+  private attempt(batch: readonly Submission[]): Executed {
+    const { driver } = this.connection;
+    let work: Batch;
+    let outcomes: readonly Outcome[];
+    try {
+      driver.begin.run();
+    } catch (error) {
+      return isBusy(error) ? { kind: "busy" } : failed(batch, storeFault(error, "write") ?? asError(error));
+    }
+    try {
+      work = this.batchOn(this.currentHead());
+      outcomes = work.run(batch);
+      if (work.appended > 0) this.connection.writeHead(work.tip);
+    } catch (error) {
+      this.connection.safeRollback();
+      return this.afterFault(batch, error);
+    }
+    return this.commit(batch.slice(0, outcomes.length), work, outcomes);
+  }
+
+  /** Store faults fail the batch at once; any other error is tried in halves, so that one bad command fails alone. */
+  private afterFault(batch: readonly Submission[], error: unknown): Executed {
+    this.projector = this.parts.projector();
+    if (isBusy(error)) return { kind: "busy" };
+    const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
+    if (fault !== undefined) return failed(batch, fault);
+    if (batch.length === 1) return failed(batch, asError(error));
+    const middle = batch.length >> 1;
+    const first = this.attempt(batch.slice(0, middle));
+    if (first.kind === "busy" || first.outcomes.length < middle) return first;
+    const second = this.attempt(batch.slice(middle));
+    return second.kind === "busy" ? first : { kind: "done", outcomes: [...first.outcomes, ...second.outcomes] };
+  }
+
+  private commit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[]): Executed {
+    if (work.appended === 0) {
+      this.connection.safeRollback();
+      return { kind: "done", outcomes };
+    }
+    try {
+      this.connection.driver.commit();
+    } catch (error) {
+      return this.afterFailedCommit(batch, work, outcomes, error);
+    }
+    this.announcer.committed(work.tip, this.lastEnv as Env);
+    return { kind: "done", outcomes };
+  }
+
+  /** Busy is not yet a failure. After any other error nobody knows: the connection is given up and opened anew. */
+  private afterFailedCommit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[], error: unknown): Executed {
+    if (isBusy(error) && this.connection.driver.inTransaction) {
+      this.connection.safeRollback();
+      this.projector = this.parts.projector();
+      return { kind: "busy" };
+    }
+    const commandIds = batch.map((submission) => submission.meta.commandId);
+    const afterPosition = work.tip.position - work.appended;
+    const unknown = new DeedbookError("commit_unknown", { commandIds, afterPosition }, { cause: error });
+    rememberUnknown(unknown, outcomes);
+    this.reconnect();
+    return failed(batch, unknown);
+  }
+
+  private reconnect(): void {
+    try {
+      this.connection.safeRollback();
+      this.connection.driver.close();
+      const driver = connect(this.options);
+      switchToWal(driver, this.options);
+      this.connection = new Connection(driver, this.parts.tables);
+    } catch (error) {
+      this.ended = storeFault(error, "reopen") ?? new DeedbookError("store_io", { operation: "reopen" }, { cause: error });
+    }
+    this.projector = this.parts.projector();
+  }
+
+  private batchOn(head: HeadRow): Batch {
+    const start = this.parts.clock.monotonic();
+    const parts: BatchParts = {
+      ...this.parts,
+      projector: this.projector,
+      env: () => (this.lastEnv = this.checkedEnv()),
+      overtime: () => this.parts.clock.monotonic() - start >= BATCH_WORK_MS,
+    };
+    return new Batch(transactionOn(this.connection), parts, head);
+  }
+
+  private currentHead(): HeadRow {
+    const head = this.connection.head();
+    try {
+      checkHead(head, this.parts.projectionVersion);
+    } catch (error) {
+      this.ended = error as DeedbookError;
+      throw error;
+    }
+    this.parts.time.saw(head);
+    return head;
+  }
+
+  /** The file was restored, cut or forked under this handle: nothing it knows may be relied on. */
+  private checkedEnv(): Env {
+    const env = this.parts.envOf((request) => this.connection.rows.read(request));
+    if (env.incarnation.id === this.incarnationId) return env;
+    const message = "The book began a new incarnation under this handle (a restore, a lost tail or a fork). Open it again.";
+    this.ended = new DeedbookError("store_closed", { operation: "write" }, { message });
+    throw this.ended;
+  }
+
+  read(wants: (got: Got) => Wants): Promise<Got> {
+    return this.retrying("read", () => this.readNow(wants));
+  }
+
+  private readNow(wants: (got: Got) => Wants): Got {
+    const { rows } = this.connection;
+    const first = wants({});
+    const names = Object.keys(first);
+    if (names.length === 1) {
+      const name = names[0] as string;
+      const got: Got = { [name]: rows.read(first[name] as never) };
+      if (Object.keys(wants(got)).every((key) => key === name)) return got;
+    }
+    const { driver } = this.connection;
+    return this.connection.within(driver.beginRead, "read", () => gather(wants, { read: (request) => rows.read(request) }));
+  }
+
+  raw(range: RecordRange): Promise<readonly RawRecord[]> {
+    return this.retrying("read history", () => rawPage(this.connection, range));
+  }
+
+  head(): Promise<Head> {
+    return this.retrying("read head", () => {
+      const head = this.connection.head();
+      checkHead(head, this.parts.projectionVersion);
+      return { position: head.position, link: head.link, at: head.at };
+    });
+  }
+
+  /** Changes with each commit of another connection to the file. */
+  dataVersion(): number {
+    return this.connection.driver.pragma("data_version") as number;
+  }
+
+  keys(): { secret: Uint8Array; identityKey: Uint8Array } {
+    return this.connection.keys();
+  }
+
+  sweep(): Promise<boolean> {
+    return this.retrying("sweep", () => this.sweepNow());
+  }
+
+  private sweepNow(): boolean {
+    const { driver, tables } = this.connection;
+    const start = this.parts.clock.monotonic();
+    const overtime = (): boolean => this.parts.clock.monotonic() - start >= SLICE_WORK_MS;
+    return this.connection.within(driver.begin, "sweep", () => {
+      for (;;) {
+        const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
+        if (next === undefined) return false;
+        const life = next["lifeId"] as string;
+        for (const table of this.parts.swept) while (tables.removeSome(table, [life], 200) > 0) if (overtime()) return true;
+        tables.apply({ remove: SWEEPS, key: [life] });
+        if (overtime()) return true;
+      }
+    });
+  }
+
+  rebuild(onProgress?: (progress: Progress) => void): Promise<void> {
+    if (this.options.readOnly) return Promise.reject(new DeedbookError("store_read_only", { operation: "rebuild" }));
+    return rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), onProgress);
+  }
+
+  drift(onProgress?: (progress: Progress) => void): Promise<DriftReport> {
+    return driftOf(this.options, this.parts, rawPage, onProgress);
+  }
+
+  async backup(path: string): Promise<void> {
+    await this.connection.driver.backup(path);
+  }
+
+  close(): Promise<void> {
+    this.announcer.close();
+    this.ended ??= new DeedbookError("store_closed", { operation: "use" });
+    return this.retrying("close", () => this.connection.driver.close());
+  }
+
+  private retrying<T>(operation: string, attempt: () => T): Promise<T> {
+    return retryBusy({ ...this.parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => {
+      try {
+        return attempt();
+      } catch (error) {
+        throw sqliteCode(error) === undefined ? error : (storeFault(error, operation) as DeedbookError);
+      }
+    });
+  }
+}
+
+function failed(batch: readonly Submission[], error: Error): Executed {
+  return { kind: "done", outcomes: batch.map(() => ({ kind: "fault", error })) };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,31 @@
+// What a batch needs of an open transaction, and pages of history, on one connection.
+import { PAGE_BYTES_MAX } from "../../core/limits.ts";
+import type { Transaction } from "../batch.ts";
+import type { RawRecord, RecordRange } from "../port.ts";
+import type { Connection } from "./connection.ts";
+
+export function transactionOn({ rows, tables, log }: Connection): Transaction {
+  return {
+    read: (request) => rows.read(request),
+    append(r) {
+      log.append.run(r.position, r.at, r.type, r.subjectKind, r.subject, r.prev, r.version, r.rules, r.facts, r.meta, r.payloadHash, r.link);
+      if (r.payload != null && r.salt != null) log.putPayload.run(r.position, r.salt, r.payload);
+    },
+    apply: (change) => tables.apply(change),
+  };
+}
+
+/** One page of records, bounded by count and by the size of its texts, at least one. */
+export function rawPage({ log }: Connection, range: RecordRange): RawRecord[] {
+  const full = range.payloads === true;
+  const statement = range.reverse === true ? (full ? log.backwardFull : log.backward) : full ? log.forwardFull : log.forward;
+  const page: RawRecord[] = [];
+  let size = 0;
+  const rows = statement.iterate(range.after ?? 0, range.through ?? Number.MAX_SAFE_INTEGER, range.limit);
+  for (const row of rows as IterableIterator<RawRecord>) {
+    size += row.facts.length + (row.payload?.length ?? 0);
+    if (page.length > 0 && size > PAGE_BYTES_MAX) break;
+    page.push(row);
+  }
+  return page;
+}

@@ -1,0 +1,50 @@
+// How one waits for a thing that the log will show: look, wait for a hint, look again, for no longer than the caller wants.
+import type { Clock } from "../core/clock.ts";
+import { DeedbookError } from "../core/errors.ts";
+import { LEFT, Vigil, type VigilOptions } from "./vigil.ts";
+
+/** What is waited for, and for how long. */
+export interface WaitOptions<T> extends VigilOptions {
+  /** Looks once; undefined: not yet. What it throws ends the wait. */
+  check: () => Promise<{ value: T } | undefined>;
+  clock: Clock;
+  /** Milliseconds from now, after which the wait ends with `wait_timeout`; 0 looks exactly once. Absent: no limit. */
+  timeoutMs?: number | undefined;
+}
+
+/**
+ * Resolves with what `check` finds. Subscribes before the first look, so nothing falls between looking and waiting.
+ *
+ * However it ends, no listener, timer or subscription is left behind, and nothing is swallowed: a wait takes nothing out of
+ * the log, so whoever waits next sees the same.
+ *
+ * @throws the reason of `signal` when it aborts; DeedbookError `wait_timeout`; `store_closed` when the book closes.
+ */
+export async function waitFor<T>(options: WaitOptions<T>): Promise<T> {
+  const { check, timeoutMs } = options;
+  const vigil = new Vigil(options);
+  const timer = new AbortController();
+  try {
+    if (timeoutMs !== undefined && timeoutMs > 0) limit(options.clock, timeoutMs, vigil, timer.signal);
+    for (;;) {
+      vigil.check();
+      vigil.hush();
+      const found = await vigil.until(check());
+      if (found !== undefined) return found.value;
+      if (timeoutMs === 0) throw new DeedbookError("wait_timeout", { afterMs: timeoutMs });
+      await vigil.rings();
+    }
+  } finally {
+    timer.abort(LEFT);
+    vigil.end();
+  }
+}
+
+function limit(clock: Clock, timeoutMs: number, vigil: Vigil, stop: AbortSignal): void {
+  clock.sleep(timeoutMs, stop).then(
+    () => vigil.end(new DeedbookError("wait_timeout", { afterMs: timeoutMs })),
+    (error: unknown) => {
+      if (!stop.aborted) vigil.end(error);
+    },
+  );
+}
