@@ -1,52 +1,16 @@
-// Opening and closing a book: the only file that knows every part.
-import { existsSync } from "node:fs";
+// Opening a book: the only place that knows every part.
 import { resolve } from "node:path";
-import { parseMeta, type Accepted, type CallOptions, type Meta } from "./api/context.ts";
-import { Events } from "./api/events.ts";
-import { Grants } from "./api/grants.ts";
-import { Handovers } from "./api/handovers.ts";
-import { History } from "./api/history.ts";
-import { Leases } from "./api/leases.ts";
-import type { LiveContext } from "./api/live.ts";
-import { Processes } from "./api/processes.ts";
 import { CommandBus } from "./commands/bus.ts";
-import { RefusalRecorder } from "./commands/refusals.ts";
-import { createRules, envOf, previousOf } from "./commands/rules.ts";
-import { systemClock, systemRandom } from "./core/clock.ts";
-import { DeedbookError } from "./core/errors.ts";
-import { hmacSha256Hex } from "./core/hash.ts";
+import { envOf } from "./commands/rules.ts";
 import { invalid } from "./core/ids.ts";
 import { describe } from "./core/json.ts";
-import { LOCK_TIMEOUT_MS_DEFAULT, POLL_INTERVAL_MS_DEFAULT } from "./core/limits.ts";
-import { realSystem } from "./core/system.ts";
-import type { Command, Env, Outcome, Submission } from "./log/decision.ts";
-import type { LedgerParts } from "./log/ledger-parts.ts";
-import { LogTime } from "./log/log-time.ts";
+import { Book, sweepOn, type AnyLedger, type Opened } from "./handle.ts";
 import { MemoryLedger } from "./log/memory/memory-ledger.ts";
-import type { Ledger, Progress } from "./log/port.ts";
 import { openSqliteLedger } from "./log/sqlite/open.ts";
 import { keptOptions, parseBookOptions, parsePath, type BookOptions, type MemoryBookOptions } from "./options.ts";
-import { createProjector } from "./projections/pipeline.ts";
-import { PROJECTION_VERSION, TABLES } from "./projections/tables.ts";
-import { touchedProcesses } from "./projections/touched.ts";
-import { upcast } from "./domain/upcasts.ts";
-import { settleCommit, type Settled } from "./history/settle.ts";
+import { ledgerParts, sqliteOptions } from "./wiring.ts";
 
-type AnyLedger = Ledger & { keys(): { secret: Uint8Array; identityKey: Uint8Array }; backup?(path: string): Promise<void> };
-
-/** What several handles of one opening (`book.with`) share. */
-interface Opened {
-  ledger: AnyLedger;
-  bus: CommandBus;
-  env: Env;
-  options: BookOptions;
-  parts: LedgerParts;
-  closed: AbortController;
-  closing: Promise<void> | undefined;
-  sweeping: Promise<void> | undefined;
-  rebuilding: Promise<void> | undefined;
-  tier: "durable" | "inline";
-}
+export type { Book } from "./handle.ts";
 
 /**
  * Opens a book: the file at `path` (made when it is not there), or a store in memory.
@@ -73,204 +37,23 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
   if (inMemory !== (memory !== undefined)) throw invalid("options.memory", "absent beside a path", describe(memory));
   const path = inMemory ? undefined : resolve(parsePath(first));
   const parts = ledgerParts(options, () => ledger.keys().identityKey);
-  const ledger: AnyLedger = path === undefined ? new MemoryLedger(memory!.state, parts, keptOptions(options)) : await openSqliteLedger(sqliteOptions(path, options), parts);
+  const ledger: AnyLedger =
+    memory !== undefined
+      ? new MemoryLedger(memory.state, parts, keptOptions(options))
+      : await openSqliteLedger(sqliteOptions(path as string, options), parts);
   const { env } = (await ledger.read(() => ({ env: { get: "book", key: ["book"] } }))) as { env: unknown };
   const opened: Opened = {
-    ledger, options, parts,
+    ledger,
+    options,
+    parts,
     bus: new CommandBus({ ledger, clock: parts.clock, random: parts.random }),
     env: envOf(() => env),
     closed: new AbortController(),
-    closing: undefined, sweeping: undefined, rebuilding: undefined,
+    closing: undefined,
+    sweeping: undefined,
+    rebuilding: undefined,
     tier: path === undefined ? "inline" : "durable",
   };
   if (options.readOnly !== true) sweepOn(opened);
   return new Book(opened, options.meta ?? {});
-}
-
-function ledgerParts(options: BookOptions, identityKey: () => Uint8Array): LedgerParts {
-  const clock = options.clock ?? systemClock;
-  const system = options.system ?? realSystem;
-  const refusals = new RefusalRecorder(options.recordRefusals ?? "fenced", (text) => hmacSha256Hex(identityKey(), text));
-  return {
-    tables: TABLES,
-    projectionVersion: PROJECTION_VERSION,
-    rules: createRules(refusals),
-    projector: createProjector,
-    upcast,
-    envOf,
-    previous: previousOf,
-    swept: TABLES.filter((table) => table.life !== undefined).map((table) => table.name),
-    clock,
-    random: options.random ?? systemRandom(),
-    time: new LogTime(clock, system.bootId() ?? null),
-  };
-}
-
-function sqliteOptions(path: string, options: BookOptions): Parameters<typeof openSqliteLedger>[0] {
-  return {
-    path,
-    pagesMax: options.limits?.pagesMax,
-    ...keptOptions(options),
-    gate: options.gate, onProgress: options.onProgress,
-    durability: options.durability ?? "full",
-    readOnly: options.readOnly ?? false,
-    create: options.create ?? true,
-    fork: options.fork ?? false,
-    allowNetworkFileSystem: options.allowNetworkFileSystem ?? false,
-    lockTimeoutMs: options.lockTimeoutMs ?? LOCK_TIMEOUT_MS_DEFAULT,
-    pollIntervalMs: options.pollIntervalMs ?? POLL_INTERVAL_MS_DEFAULT,
-    system: options.system ?? realSystem,
-  };
-}
-
-/** Deletes what pruning hid, slice by slice in the background; another opening goes on where this one stops. */
-function sweepOn(opened: Opened): void {
-  opened.sweeping ??= (async () => {
-    try {
-      while (!opened.closed.signal.aborted && (await opened.ledger.sweep())) await new Promise((next) => setImmediate(next));
-    } catch {
-      // busy or failing: nothing is lost, the rows stay hidden and the next prune or opening goes on
-    } finally {
-      opened.sweeping = undefined;
-    }
-  })();
-}
-
-/** An open book. Every method is on one of its groups; `with` gives a handle of the same book with other defaults. */
-export class Book {
-  /** What there is to do, and how it stands (1.16). */
-  readonly processes: Processes;
-  /** What processes emit (1.17). */
-  readonly events: Events;
-  /** Which sessions may address which processes (1.18). */
-  readonly grants: Grants;
-  /** Who may act for a process (1.19). */
-  readonly leases: Leases;
-  /** What one segment of a long process leaves to the next (1.20). */
-  readonly handovers: Handovers;
-  /** What happened. */
-  readonly history: History;
-  /** `"durable"` in a file, `"inline"` in memory (1.21). */
-  readonly durabilityTier: "durable" | "inline";
-  private readonly opened: Opened;
-  private readonly meta: Meta;
-
-  /** @internal Use `openBook`. */
-  constructor(opened: Opened, meta: Meta) {
-    this.opened = opened;
-    this.meta = meta;
-    const context = this.context();
-    this.processes = new Processes(context);
-    this.events = new Events(context);
-    this.grants = new Grants(context);
-    this.leases = new Leases(context);
-    this.handovers = new Handovers(context);
-    const { ledger, env } = opened;
-    this.history = new History({ ledger, upcast, limits: env.limits, ensureOpen: (operation) => ensureOpen(opened, operation) });
-    this.durabilityTier = opened.tier;
-  }
-
-  /** The id of the book, a UUIDv7. A copy keeps it, a fork has another. */
-  get bookId(): string {
-    return this.opened.env.bookId;
-  }
-
-  /** The incarnation this handle was opened in: its number, from 1, and its random id (1.22). */
-  get incarnation(): { number: number; id: string } {
-    return this.opened.env.incarnation;
-  }
-
-  /** A handle of the same book whose commands carry this context by default. Closing either closes both. */
-  with(meta: Omit<Meta, "commandId">): Book {
-    return new Book(this.opened, { ...this.meta, ...parseMeta(meta, this.opened.env.limits) });
-  }
-
-  /** Folds all tables anew from the log, beside those in use, and swaps them at the end. Interrupted, it changes nothing. */
-  async rebuild(options: { onProgress?: (progress: Progress) => void } = {}): Promise<void> {
-    const { opened } = this;
-    ensureOpen(opened, "rebuild");
-    opened.rebuilding ??= opened.ledger.rebuild(options.onProgress).finally(() => {
-      opened.rebuilding = undefined;
-      sweepOn(opened);
-    });
-    return opened.rebuilding;
-  }
-
-  /**
-   * After a `commit_unknown`: which commands of that batch are in the log.
-   *
-   * @returns one answer for each command id of the error, in its order: `committed` with position, time and what was decided,
-   *   or `absent`: it did not happen, and may be asked again.
-   * @throws DeedbookError `input_invalid` for any other error.
-   */
-  async settle(error: unknown): Promise<Settled[]> {
-    ensureOpen(this.opened, "settle");
-    return settleCommit(this.opened.ledger, error);
-  }
-
-  /** Copies the book to a new file while it is in use. Opened, the copy begins a new incarnation. @throws `store_io` when the target exists. */
-  async backup(path: string): Promise<void> {
-    ensureOpen(this.opened, "backup");
-    const { ledger } = this.opened;
-    const target = resolve(parsePath(path));
-    if (ledger.backup === undefined) throw new DeedbookError("store_io", { operation: "backup" }, { message: "A book in memory has no file to copy." });
-    if (existsSync(target)) throw new DeedbookError("store_io", { operation: "backup", path: target }, { message: `'${target}' exists. Name a file that does not.` });
-    await ledger.backup(target);
-  }
-
-  /** Ends all waits and views, refuses what is queued (`store_closed`), waits for the batch in flight. Twice is safe. */
-  close(): Promise<void> {
-    const { opened } = this;
-    opened.closing ??= (async () => {
-      opened.closed.abort(new DeedbookError("store_closed", { operation: "wait" }));
-      await opened.bus.close();
-      await Promise.allSettled([opened.sweeping, opened.rebuilding]);
-      await opened.ledger.close();
-    })();
-    return opened.closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  private context(): LiveContext {
-    const { opened } = this;
-    const { ledger, parts, env, options } = opened;
-    const identityKey = ledger.keys().identityKey;
-    return {
-      limits: env.limits,
-      requireEnvRef: env.requireEnvRef,
-      clock: parts.clock,
-      random: parts.random,
-      system: options.system ?? realSystem,
-      hints$: ledger.hints$,
-      closed: opened.closed.signal,
-      submit: (operation, command, call) => this.submit(operation, command, call ?? {}),
-      read(wants) {
-        if (opened.closed.signal.aborted) return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
-        return ledger.read(wants);
-      },
-      identityHash: (text) => hmacSha256Hex(identityKey, text),
-      head: () => ledger.head(),
-      headers: async (after, limit) =>
-        (await ledger.raw({ after, limit })).map((raw) => ({ position: raw.position, type: raw.type, subject: raw.subject, touched: touchedProcesses(raw) })),
-    };
-  }
-
-  private async submit(operation: string, command: Command, call: CallOptions): Promise<Accepted> {
-    const { opened, meta } = this;
-    const { bus, parts, options } = opened;
-    if (options.readOnly === true) throw new DeedbookError("store_read_only", { operation });
-    const commandId = call.meta?.commandId ?? parts.random.uuid(parts.clock.now());
-    const submission: Submission = { command, meta: { ...meta, ...call.meta, commandId } as Submission["meta"] };
-    const outcome: Outcome = await bus.submit(operation, submission, call.lockTimeoutMs ?? options.lockTimeoutMs ?? LOCK_TIMEOUT_MS_DEFAULT, call.signal);
-    if (outcome.kind === "refused" || outcome.kind === "fault") throw outcome.error;
-    if (outcome.kind === "recorded" && command.type === "processes.prune") sweepOn(opened);
-    return outcome;
-  }
-}
-
-function ensureOpen(opened: Opened, operation: string): void {
-  if (opened.closed.signal.aborted) throw new DeedbookError("store_closed", { operation });
 }

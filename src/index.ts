@@ -3,3 +3,57 @@ export { openBook, type Book } from "./book.ts";
 export type { BookOptions, MemoryBookOptions } from "./options.ts";
 export { memoryStore, type MemoryStore } from "./log/memory/memory-store.ts";
 export { DeedbookError, ERROR_CODES, isDeedbookError, type ErrorCode, type ErrorDetails } from "./core/errors.ts";
+export type { Json, JsonObject } from "./core/json.ts";
+export type { Clock, Random } from "./core/clock.ts";
+export type { System } from "./core/system.ts";
+export type { Limits } from "./core/limits.ts";
+
+// What calls take and give
+export type { CallOptions, FencedOptions, Meta } from "./api/context.ts";
+export type { PageOptions } from "./api/forms.ts";
+export type { PruneRequest } from "./api/pruning.ts";
+export type { RegisterResult } from "./api/registering.ts";
+export type { WaitToSet } from "./api/noting.ts";
+export type { ProcessPage } from "./api/process-lists.ts";
+export type { UnreadableProcess } from "./api/process-view.ts";
+export type { LiveReference, ReferencePage } from "./api/references.ts";
+export type { AppendResult, CompleteResult } from "./api/completion.ts";
+export type { EventPage, UnreadableEvent } from "./api/event-view.ts";
+export type { GrantPage, HolderPage, UnreadableGrant } from "./api/grant-pages.ts";
+export type { ClaimResult, ReleaseResult } from "./api/leases.ts";
+export type { Change, ChangePage, UnreadableChange } from "./api/change-feed.ts";
+export type { BookChange, LiveCallOptions, WaitCallOptions } from "./api/live.ts";
+export type { LiveView } from "./runtime/live.ts";
+export type { HistoryHead, RecordsOptions } from "./api/history.ts";
+export type { Finding, KnownHead, VerifyOptions, VerifyReport } from "./history/verify.ts";
+export type { Settled } from "./history/settle.ts";
+export type { PruneReport } from "./commands/prune.ts";
+export type { SessionDeleteReport } from "./commands/sessions.ts";
+export type { RefusalsPolicy } from "./commands/refusals.ts";
+export type { Progress } from "./log/port.ts";
+export type { LogRecord, RecordMeta, Subject } from "./log/record.ts";
+
+// What things are
+export type { AwaitOutput, FailureClass } from "./domain/await-output.ts";
+export type { DedupeKey, EventType, EventTypeInput, Selector, Semantics, TerminalState } from "./domain/event-types.ts";
+export type { AppendRequest, EventInvocation, EventSemantics, ProcessEvent } from "./domain/events.ts";
+export type { Descriptor, Grant, GrantEntry, HandleSummary } from "./domain/handles.ts";
+export type { Handover } from "./domain/handovers.ts";
+export type { Lease, LeaseOwner, Liveness, PresentedLease } from "./domain/leases.ts";
+export type { LeaseLossReason } from "./domain/owners.ts";
+export type { ProcessFilter, PruneFilter } from "./domain/process-filter.ts";
+export type { CompletionAuthority, ExternalRef, ProcessRecord, Status, Wait } from "./domain/process.ts";
+export type { Disposition, PreparedRegistration, ProcessIdentity, ProcessInput, Registration } from "./domain/registration.ts";
+export type { CausalRef, Originator, Provenance, SessionScope } from "./domain/scopes.ts";
+export type { WakeDelivery } from "./domain/wakes.ts";
+
+// Pure functions (1.1): synchronous, without a book
+export { asToolResult } from "./domain/await-output.ts";
+export { eventPayloadHash } from "./domain/events.ts";
+export { handleSummary } from "./domain/handles.ts";
+export { leaseToken, sameIncarnation } from "./domain/owners.ts";
+export { cancelRequestReplayKey, completionReplayKey, signalEventType, signalWaitKey } from "./domain/process.ts";
+export { prepareRegistration, registrationHash } from "./domain/registration.ts";
+export { originatorScopeId, scopeId } from "./domain/scopes.ts";
+export { wakeId } from "./domain/wakes.ts";
+export { localOwner } from "./local-owner.ts";

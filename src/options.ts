@@ -48,7 +48,9 @@ export interface BookOptions {
 }
 
 /** Options of a book in memory: those that mean something without a file. */
-export type MemoryBookOptions = Omit<BookOptions, "durability" | "create" | "allowNetworkFileSystem" | "fork" | "gate"> & { memory: MemoryStore };
+export type MemoryBookOptions = Omit<BookOptions, "durability" | "create" | "allowNetworkFileSystem" | "fork" | "gate"> & {
+  memory: MemoryStore;
+};
 
 const fn = z.custom<never>((value) => typeof value === "function", "a function").optional();
 const part = z.custom<never>((value) => typeof value === "object" && value !== null, "an object of functions").optional();
@@ -61,7 +63,9 @@ const Form = z.strictObject({
   lockTimeoutMs: Integer().optional(),
   recordRefusals: z.enum(["none", "fenced", "all"]).optional(),
   requireEnvRef: z.boolean().optional(),
-  limits: z.strictObject({ idBytesMax: Integer(1).optional(), payloadBytesMax: Integer(1).optional(), pagesMax: Integer(1).optional() }).optional(),
+  limits: z
+    .strictObject({ idBytesMax: Integer(1).optional(), payloadBytesMax: Integer(1).optional(), pagesMax: Integer(1).optional() })
+    .optional(),
   pollIntervalMs: Integer(1).optional(),
   onProgress: fn,
   allowNetworkFileSystem: z.boolean().optional(),
@@ -75,7 +79,8 @@ const Form = z.strictObject({
 
 /** Drops undefined members, so that `{ readOnly: undefined }` is a default like any other. */
 export function parseBookOptions(options: unknown): BookOptions & { memory?: MemoryStore } {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) throw invalid("options", "an object", describe(options));
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw invalid("options", "an object", describe(options));
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   return parseJson(Form as unknown as z.ZodType<BookOptions & { memory?: MemoryStore }>, given, "options", DEFAULT_LIMITS);
 }

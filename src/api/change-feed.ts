@@ -4,13 +4,12 @@ import { isDeedbookError } from "../core/errors.ts";
 import { compareText } from "../core/ids.ts";
 import { invariant } from "../core/invariant.ts";
 import { CHUNK_RECORDS, PAGE_BYTES_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { Integer } from "../core/parse.ts";
+import { Integer, parseArgument } from "../core/parse.ts";
 import type { ProcessRecord } from "../domain/process.ts";
 import type { Got, Wants } from "../log/decision.ts";
 import type { Bodies } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import type { Context } from "./context.ts";
-import { parseForm } from "./forms.ts";
 import { processRecord, viewPositions } from "./process-view.ts";
 
 /** What the feed needs to know of one record of the log. */
@@ -64,9 +63,9 @@ const PRUNED = "processes.pruned";
  * @param cursor - a position; changes above it are given. 0 (the default) is the beginning.
  * @param limit - 0 to 10,000, default 1,000; 0 gives nothing and leaves the cursor.
  */
-export async function changedSince(ctx: FeedContext, cursor: number = 0, limit: number = PAGE_LIMIT_DEFAULT): Promise<ChangePage> {
-  const after = parseForm(Integer(), cursor, "cursor", ctx.limits);
-  const count = parseForm(Integer(0, PAGE_LIMIT_MAX), limit, "limit", ctx.limits);
+export async function changedSince(ctx: FeedContext, cursor = 0, limit: number = PAGE_LIMIT_DEFAULT): Promise<ChangePage> {
+  const after = parseArgument(Integer(), cursor, "cursor", ctx.limits);
+  const count = parseArgument(Integer(0, PAGE_LIMIT_MAX), limit, "limit", ctx.limits);
   const { entries, more } = await readFeed(ctx, after, Math.max(count, 1));
   if (count === 0) return { changes: [], unreadable: [], cursor: after, more: more || entries.length > 0 };
   const changes = entries.filter((entry): entry is Change => !("reason" in entry));
@@ -199,7 +198,8 @@ async function readWindow(ctx: FeedContext, walk: Walk, atEnd: boolean): Promise
 
 function rowWants(window: readonly Candidate[]): Wants {
   const wants: Record<string, Wants[string]> = {};
-  for (const [i, { processId, pruned }] of window.entries()) if (!pruned) wants[`row${i}`] = { get: "processes", key: [processId] };
+  for (const [i, { processId, pruned }] of window.entries())
+    if (!pruned) wants[`row${i}`] = { get: "processes", key: [processId] };
   return wants;
 }
 
@@ -232,7 +232,10 @@ function loaded(groups: readonly Group[], bodies: Bodies): { position: number; e
   return whole;
 }
 
-function entryOf({ candidate: { position, processId }, row }: Group["members"][number], bodies: Bodies): Change | UnreadableChange {
+function entryOf(
+  { candidate: { position, processId }, row }: Group["members"][number],
+  bodies: Bodies,
+): Change | UnreadableChange {
   if (row === undefined) return { position, processId, pruned: true };
   try {
     return { position, process: processRecord(row, bodies) };

@@ -1,5 +1,12 @@
 // How a call to append or to end becomes a command: payload hashed and checked against its schema before the lock is taken.
-import { requestOf, type AppendEvent, type AppendReply, type CompleteProcess, type CompleteWithLease, type Verdict } from "../commands/append.ts";
+import {
+  requestOf,
+  type AppendEvent,
+  type AppendReply,
+  type CompleteProcess,
+  type CompleteWithLease,
+  type Verdict,
+} from "../commands/append-command.ts";
 import { canonicalJson, type Json } from "../core/json.ts";
 import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import { checkBodySize, parseArgument, ProcessIdText } from "../core/parse.ts";
@@ -16,7 +23,6 @@ import { facts } from "../commands/handler.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context } from "./context.ts";
 import { eventOf } from "./event-view.ts";
-import { parseForm } from "./forms.ts";
 import { recordOfRow } from "./process-view.ts";
 
 /** Answer of an append. `replayed`: the event was there under this replay key, nothing was written. */
@@ -32,10 +38,16 @@ export interface CompleteResult extends AppendResult {
   process: ProcessRecord;
 }
 
-type WithoutVerdict = Omit<AppendEvent, "payloadHash"> | Omit<CompleteProcess, "payloadHash"> | Omit<CompleteWithLease, "payloadHash">;
+type WithoutVerdict =
+  Omit<AppendEvent, "payloadHash"> | Omit<CompleteProcess, "payloadHash"> | Omit<CompleteWithLease, "payloadHash">;
 
 /** Submits an append until its schema verdict is of the very registration that the ledger finds. */
-export async function submitAppend(context: Context, operation: string, command: WithoutVerdict, call: CallOptions): Promise<Accepted> {
+export async function submitAppend(
+  context: Context,
+  operation: string,
+  command: WithoutVerdict,
+  call: CallOptions,
+): Promise<Accepted> {
   const request = requestOf(command as AppendEvent);
   const payloadHash = context.identityHash(canonicalJson([request.eventType, request.payload]));
   for (;;) {
@@ -47,7 +59,11 @@ export async function submitAppend(context: Context, operation: string, command:
 }
 
 /** What the declared schema says of a payload; undefined when there is nothing to say yet. */
-async function verdictFor(context: Context, processId: string, request: { eventType: string; payload: Json }): Promise<Verdict | undefined> {
+async function verdictFor(
+  context: Context,
+  processId: string,
+  request: { eventType: string; payload: Json },
+): Promise<Verdict | undefined> {
   const got = await context.read((known) => {
     const row = known["process"] as ProcessRow | undefined;
     const process = { get: "processes", key: [processId] } as const;
@@ -59,7 +75,11 @@ async function verdictFor(context: Context, processId: string, request: { eventT
   const registration = body.value["registration"] as unknown as PreparedRegistration;
   const type = registration.eventTypes.find((declared) => declared.name === request.eventType);
   if (type === undefined) return undefined;
-  return { lifeId: row.lifeId, registrationHash: row.registrationHash, result: schemaVerdict(type.payloadSchema, request.payload) };
+  return {
+    lifeId: row.lifeId,
+    registrationHash: row.registrationHash,
+    result: schemaVerdict(type.payloadSchema, request.payload),
+  };
 }
 
 /** The event of an answer: as decided, or as it was stored when it is a replay. */
@@ -83,7 +103,7 @@ export async function complete(
   const { own, call } = parseOptions(options, LifeOption, limits);
   const command = {
     type: "process.complete",
-    processId: parseForm(ProcessIdText, processId, "processId", limits),
+    processId: parseArgument(ProcessIdText, processId, "processId", limits),
     awaitOutput: parseOutput(context, awaitOutput),
     authority: parseArgument(CompletionAuthority, authority, "authority", limits),
     ...own,
@@ -92,18 +112,28 @@ export async function complete(
   return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
 }
 
-export async function completeWithLease(context: Context, lease: PresentedLease, awaitOutput: AwaitOutput, options?: CallOptions): Promise<CompleteResult> {
+export async function completeWithLease(
+  context: Context,
+  lease: PresentedLease,
+  awaitOutput: AwaitOutput,
+  options?: CallOptions,
+): Promise<CompleteResult> {
   const { limits } = context;
   const { call } = parseOptions(options, NoOptions, limits);
-  const presented = parseForm(PresentedLease, lease, "lease", limits);
+  const presented = parseArgument(PresentedLease, lease, "lease", limits);
   const output = parseOutput(context, awaitOutput);
-  const command = { type: "process.completeWithLease", processId: presented.processId, lease: presented, awaitOutput: output } as CompleteWithLease;
+  const command = {
+    type: "process.completeWithLease",
+    processId: presented.processId,
+    lease: presented,
+    awaitOutput: output,
+  } as CompleteWithLease;
   const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
   return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
 }
 
 function parseOutput(context: Context, value: AwaitOutput): AwaitOutput {
-  const output = parseArgument(AwaitOutput as never, value, "awaitOutput", context.limits) as AwaitOutput;
+  const output = parseArgument<AwaitOutput>(AwaitOutput, value, "awaitOutput", context.limits);
   checkBodySize(output as unknown as Json, "awaitOutput", context.limits);
   return output;
 }

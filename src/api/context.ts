@@ -94,12 +94,17 @@ function parseCall(given: Record<string, unknown>, limits: Limits): CallOptions 
 export function parseMeta(value: unknown, limits: Limits): Meta {
   const meta = parseArgument(Meta, value, "options.meta", limits);
   const actual = Buffer.byteLength(JSON.stringify(meta));
-  if (actual > META_BYTES_MAX) throw new DeedbookError("payload_too_large", { path: "options.meta", limit: META_BYTES_MAX, actual });
+  if (actual > META_BYTES_MAX)
+    throw new DeedbookError("payload_too_large", { path: "options.meta", limit: META_BYTES_MAX, actual });
   return meta;
 }
 
 function invalidOptions(found: unknown): DeedbookError {
-  return new DeedbookError("input_invalid", { path: "options", expected: "an object", found: found === null ? "null" : typeof found });
+  return new DeedbookError("input_invalid", {
+    path: "options",
+    expected: "an object",
+    found: found === null ? "null" : typeof found,
+  });
 }
 
 function invalidSignal(found: unknown): DeedbookError {

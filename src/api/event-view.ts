@@ -50,7 +50,7 @@ export async function readRecent(ctx: Context, processId: string, limit: number)
 
 /** Events above `after` that materialised a wake and have no ack, read in one state with the acks. */
 export async function readWakes(ctx: Context, processId: string, after: number, limit: number): Promise<LifePage> {
-  for (let from = after; ; ) {
+  for (let from = after; ;) {
     const page = await wakesFrom(ctx, processId, from, limit);
     if (page.events.length + page.unreadable.length > 0 || page.cursor === undefined) return page;
     from = page.cursor; // a whole page was acknowledged: look behind it
@@ -61,7 +61,8 @@ async function wakesFrom(ctx: Context, processId: string, after: number, limit: 
   const wanted = (row: ProcessRow, got: Got): Wants => {
     const rows: ScanRequest = { scan: "events", index: "events_wakes", prefix: [row.lifeId], after: [after], limit: limit + 1 };
     const wants: Record<string, Wants[string]> = { rows };
-    for (const event of (got["rows"] ?? []) as EventRow[]) wants[`ack:${event.sequence}`] = { get: "wakeAcks", key: [row.lifeId, event.sequence] };
+    for (const event of (got["rows"] ?? []) as EventRow[])
+      wants[`ack:${event.sequence}`] = { get: "wakeAcks", key: [row.lifeId, event.sequence] };
     return wants;
   };
   const unacked = (event: EventRow, got: Got): boolean => got[`ack:${event.sequence}`] === undefined;
@@ -100,7 +101,9 @@ async function readOfProcess(
     Object.assign(wants, wanted(row, known));
     const complete = Object.keys(wants).every((name) => Object.hasOwn(known, name));
     if (!complete) return wants;
-    const rows = rowsOf(known).slice(0, limit).filter((event) => shows(event, known));
+    const rows = rowsOf(known)
+      .slice(0, limit)
+      .filter((event) => shows(event, known));
     return { ...wants, bodies: { payloads: rows.map((event) => [event.position]), bytesMax: PAGE_BYTES_MAX } };
   });
   const row = got["process"] as ProcessRow | undefined;
@@ -114,7 +117,13 @@ function rowsOf(got: Got): readonly EventRow[] {
 }
 
 /** What the rows of a page show: those with their bodies, up to the first whose body did not fit. */
-function pageOf(processId: string, got: Got, limit: number, after: number, shows: (row: EventRow, got: Got) => boolean = () => true): LifePage {
+function pageOf(
+  processId: string,
+  got: Got,
+  limit: number,
+  after: number,
+  shows: (row: EventRow, got: Got) => boolean = () => true,
+): LifePage {
   const rows = rowsOf(got);
   const bodies = got["bodies"] as Bodies;
   const page: LifePage = { lifeId: (got["process"] as ProcessRow).lifeId, events: [], unreadable: [] };
@@ -136,12 +145,17 @@ function pageOf(processId: string, got: Got, limit: number, after: number, shows
 
 function showEvent(processId: string, row: EventRow, bodies: Bodies, page: EventPage): void {
   const body = bodies.get(row.position);
-  if (body !== undefined && "unreadable" in body) page.unreadable.push({ processId, sequence: row.sequence, reason: body.unreadable });
+  if (body !== undefined && "unreadable" in body)
+    page.unreadable.push({ processId, sequence: row.sequence, reason: body.unreadable });
   else page.events.push(eventOf(processId, row, bodies));
 }
 
 /** One event of its row and body. */
-export function eventOf(processId: string, row: Pick<EventRow, "sequence" | "position" | "eventType" | "replayKey" | "atMs">, bodies: Bodies): ProcessEvent {
+export function eventOf(
+  processId: string,
+  row: Pick<EventRow, "sequence" | "position" | "eventType" | "replayKey" | "atMs">,
+  bodies: Bodies,
+): ProcessEvent {
   const { sequence, position, eventType, replayKey, atMs } = row;
   const body = bodies.get(position);
   if (body === undefined || "unreadable" in body) {
@@ -149,7 +163,9 @@ export function eventOf(processId: string, row: Pick<EventRow, "sequence" | "pos
     throw new DeedbookError("store_corrupt", { table: "events", key: `${processId} ${sequence}`, position, reason });
   }
   return {
-    processId, sequence, eventType,
+    processId,
+    sequence,
+    eventType,
     payload: body.value["payload"] as Json,
     invocation: eventInvocation(processId, sequence, eventType, replayKey ?? undefined),
     semantics: unpackSemantics(body.value),

@@ -2,11 +2,11 @@
 import { CANCEL_REQUESTED } from "../domain/event-types.ts";
 import { AppendRequest, type ProcessEvent } from "../domain/events.ts";
 import { cancelRequestReplayKey } from "../domain/process.ts";
-import type { AppendEvent } from "../commands/append.ts";
+import type { AppendEvent } from "../commands/append-command.ts";
 import type { AcknowledgeWake } from "../commands/wake-acks.ts";
 import * as z from "zod";
 import { checkInteger } from "../core/ids.ts";
-import { canonicalJson, describe, type Json } from "../core/json.ts";
+import { canonicalJson, describe } from "../core/json.ts";
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { checkBodySize, Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
 import { invalid } from "../core/ids.ts";
@@ -16,7 +16,7 @@ import { DeedbookError } from "../core/errors.ts";
 import { appendResult, submitAppend, type AppendResult } from "./completion.ts";
 import { LifeOption, parseFenced, parseOptions, type CallOptions, type FencedOptions } from "./context.ts";
 import { readEvents, readRecent, readWakes, type EventPage } from "./event-view.ts";
-import { checkLeaseOf, parseForm } from "./forms.ts";
+import { checkLeaseOf } from "./forms.ts";
 import { awaitEvent, tailEvents, type LiveCallOptions, type LiveContext, type WaitCallOptions } from "./live.ts";
 import type { LiveView } from "../runtime/live.ts";
 
@@ -45,14 +45,22 @@ export class Events {
    */
   async append(processId: string, request: AppendRequest, options?: FencedOptions): Promise<AppendResult> {
     const { limits } = this.context;
-    const id = parseForm(ProcessIdText, processId, "processId", limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", limits);
     const { eventType, payload, replay, wakeTargetScope } = parseArgument(AppendRequest, request, "request", limits);
     checkBodySize(payload, "request.payload", limits);
     const { own, call } = parseFenced(options, limits);
     checkLeaseOf(id, own.lease);
     const keyed = replay === undefined ? {} : { replayKey: replay.key };
     const target = wakeTargetScope === undefined ? {} : { wakeTargetScope };
-    const command = { type: "event.append", processId: id, eventType, payload, ...keyed, ...target, ...own } as AppendEvent;
+    const command = {
+      type: "event.append",
+      processId: id,
+      eventType,
+      payload,
+      ...keyed,
+      ...target,
+      ...own,
+    } as unknown as AppendEvent;
     return appendResult(this.context, id, await submitAppend(this.context, "events.append", command, call));
   }
 
@@ -62,16 +70,33 @@ export class Events {
    *
    * @throws DeedbookError `process_unknown`; `event_payload_invalid` if the producer declared the type with a schema.
    */
-  async requestCancel(processId: string, reason?: string | null, options?: CallOptions & { ifLife?: string }): Promise<AppendResult> {
+  async requestCancel(
+    processId: string,
+    reason?: string | null,
+    options?: CallOptions & { ifLife?: string },
+  ): Promise<AppendResult> {
     const { limits } = this.context;
-    const id = parseForm(ProcessIdText, processId, "processId", limits);
-    if (reason !== undefined && reason !== null && typeof reason !== "string") throw invalid("reason", "a string", describe(reason));
-    const payload = parseArgument(z.strictObject({ reason: z.string().nullable() }), { reason: reason ?? null }, "reason", limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    if (reason !== undefined && reason !== null && typeof reason !== "string")
+      throw invalid("reason", "a string", describe(reason));
+    const payload = parseArgument(
+      z.strictObject({ reason: z.string().nullable() }),
+      { reason: reason ?? null },
+      "reason",
+      limits,
+    );
     checkBodySize(payload, "reason", limits);
     const { own, call } = parseOptions(options, LifeOption, limits);
     const hash = this.context.identityHash(canonicalJson([CANCEL_REQUESTED, payload]));
     const replayKey = cancelRequestReplayKey(id, hash);
-    const command = { type: "event.append", processId: id, eventType: CANCEL_REQUESTED, payload: payload as Json, replayKey, ...own } as AppendEvent;
+    const command = {
+      type: "event.append",
+      processId: id,
+      eventType: CANCEL_REQUESTED,
+      payload: payload,
+      replayKey,
+      ...own,
+    } as unknown as AppendEvent;
     return appendResult(this.context, id, await submitAppend(this.context, "events.requestCancel", command, call));
   }
 
@@ -90,10 +115,13 @@ export class Events {
 
   /** How many events of exactly this type have a sequence of at most `upTo`; 0 for a type that is not declared. */
   async countThrough(processId: string, eventType: string, upTo: number): Promise<number> {
-    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
-    const type = parseForm(Id, eventType, "eventType", this.context.limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const type = parseArgument(Id, eventType, "eventType", this.context.limits);
     const through = checkInteger(upTo, "upTo");
-    const where = [{ column: "eventType", is: type }, { column: "sequence", atMost: through }];
+    const where = [
+      { column: "eventType", is: type },
+      { column: "sequence", atMost: through },
+    ];
     const got = await this.ofProcess(id, (row) => ({ count: "events", prefix: [row.lifeId], where }));
     return got as number;
   }
@@ -118,10 +146,19 @@ export class Events {
    *
    * @throws DeedbookError `process_unknown`.
    */
-  async ackWake(processId: string, sequence: number, options?: CallOptions & { ifLife?: string }): Promise<{ acknowledged: boolean }> {
+  async ackWake(
+    processId: string,
+    sequence: number,
+    options?: CallOptions & { ifLife?: string },
+  ): Promise<{ acknowledged: boolean }> {
     const { own, call } = parseOptions(options, LifeOption, this.context.limits);
-    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
-    const command = { type: "wake.acknowledge", processId: id, sequence: checkInteger(sequence, "sequence", 1), ...own } as AcknowledgeWake;
+    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const command = {
+      type: "wake.acknowledge",
+      processId: id,
+      sequence: checkInteger(sequence, "sequence", 1),
+      ...own,
+    } as AcknowledgeWake;
     return (await this.context.submit("events.ackWake", command, call)).reply as { acknowledged: boolean };
   }
 
@@ -141,14 +178,18 @@ export class Events {
   }
 
   private asked(processId: string, sequence: number, options: unknown): { id: string; after: number; limit: number } {
-    const id = parseForm(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
     const after = checkInteger(sequence, "sequence");
-    const { limit } = parseForm(LimitForm, options ?? {}, "options", this.context.limits);
+    const { limit } = parseArgument(LimitForm, options ?? {}, "options", this.context.limits);
     return { id, after, limit: limit ?? PAGE_LIMIT_DEFAULT };
   }
 
   private async emptyPage(id: string, after: number): Promise<EventPage> {
-    const last = (await this.ofProcess(id, (row) => ({ count: "events", prefix: [row.lifeId], where: [{ column: "sequence", atLeast: after + 1 }] }))) as number;
+    const last = (await this.ofProcess(id, (row) => ({
+      count: "events",
+      prefix: [row.lifeId],
+      where: [{ column: "sequence", atLeast: after + 1 }],
+    }))) as number;
     return { events: [], unreadable: [], ...(last > 0 ? { cursor: after } : {}) };
   }
 

@@ -2,18 +2,10 @@
 import * as z from "zod";
 import { sha256Hex } from "../core/hash.ts";
 import { invalid } from "../core/ids.ts";
-import { describe, toJson } from "../core/json.ts";
+import { describe } from "../core/json.ts";
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type Limits } from "../core/limits.ts";
-import { Integer, parseJson } from "../core/parse.ts";
+import { Integer, parseArgument } from "../core/parse.ts";
 import type { PresentedLease } from "../domain/leases.ts";
-
-/**
- * Checks an argument: its form first, so that a number which is NaN or an id that is absent is `input_invalid`; then its
- * bodies, of which what JSON cannot carry is `payload_not_json`. Gives a copy without absent members.
- */
-export function parseForm<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
-  return toJson(parseJson(schema, value, name, limits), name) as T;
-}
 
 /** Refuses a lease that was given for another process than the one to be written (1.13). */
 export function checkLeaseOf(processId: string, lease: PresentedLease | undefined): void {
@@ -41,7 +33,7 @@ const PageForm = z.strictObject({ limit: Integer(0, PAGE_LIMIT_MAX).optional(), 
 
 /** Checks page options. `list` names the list and what it is of: a cursor of any other list is refused. */
 export function parsePage(value: unknown, list: string, columns: number, limits: Limits): PageAsked {
-  const { limit = PAGE_LIMIT_DEFAULT, cursor } = parseForm(PageForm, value ?? {}, "options", limits);
+  const { limit = PAGE_LIMIT_DEFAULT, cursor } = parseArgument(PageForm, value ?? {}, "options", limits);
   if (cursor === undefined) return { list, limit };
   return { list, limit, cursor, after: readCursor(cursor, list, columns) };
 }

@@ -5,11 +5,11 @@ import type { DeleteSession, SessionDeleteReport } from "../commands/sessions.ts
 import { DeedbookError } from "../core/errors.ts";
 import { canonicalJson, type JsonObject } from "../core/json.ts";
 import { COMMAND_LIMIT_DEFAULT, COMMAND_LIMIT_MAX, TRANSFER_IDS_MAX } from "../core/limits.ts";
-import { checkBodySize, Id, Integer, ProcessIdText } from "../core/parse.ts";
+import { checkBodySize, Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
 import { Descriptor, type Grant } from "../domain/handles.ts";
 import { scopeId, SessionScope } from "../domain/scopes.ts";
 import { LifeOption, NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
-import { parseForm, parsePage, type PageOptions } from "./forms.ts";
+import { parsePage, type PageOptions } from "./forms.ts";
 import { holderPage, scopePage, type GrantPage, type HolderPage } from "./grant-pages.ts";
 
 const ProcessIds = z.array(ProcessIdText).max(TRANSFER_IDS_MAX, `at most ${TRANSFER_IDS_MAX} process ids`);
@@ -45,9 +45,9 @@ export class Grants {
     options?: CallOptions & { ifLife?: string },
   ): Promise<Grant> {
     const { limits } = this.context;
-    const holder = parseForm(SessionScope, scope, "scope", limits);
-    const id = parseForm(ProcessIdText, processId, "processId", limits);
-    const body = parseForm(Descriptor, descriptor, "descriptor", limits);
+    const holder = parseArgument(SessionScope, scope, "scope", limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const body = parseArgument(Descriptor, descriptor, "descriptor", limits);
     checkBodySize(body as JsonObject, "descriptor", limits);
     const { own, call } = parseOptions(options, LifeOption, limits);
     const descriptorHash = this.context.identityHash(canonicalJson(body as JsonObject));
@@ -67,8 +67,8 @@ export class Grants {
     const { limits } = this.context;
     const command: RevokeGrant = {
       type: "grant.revoke",
-      scope: parseForm(SessionScope, scope, "scope", limits),
-      processId: parseForm(ProcessIdText, processId, "processId", limits),
+      scope: parseArgument(SessionScope, scope, "scope", limits),
+      processId: parseArgument(ProcessIdText, processId, "processId", limits),
     };
     const { call } = parseOptions(options, NoOptions, limits);
     return (await this.context.submit("grants.revoke", command, call)).reply as { revoked: boolean };
@@ -94,9 +94,9 @@ export class Grants {
     const { limits } = this.context;
     const command: TransferGrants = {
       type: "grants.transfer",
-      from: parseForm(SessionScope, from, "from", limits),
-      to: parseForm(SessionScope, to, "to", limits),
-      processIds: parseForm(ProcessIds, processIds, "processIds", limits),
+      from: parseArgument(SessionScope, from, "from", limits),
+      to: parseArgument(SessionScope, to, "to", limits),
+      processIds: parseArgument(ProcessIds, processIds, "processIds", limits),
     };
     const { call } = parseOptions(options, NoOptions, limits);
     return (await this.context.submit("grants.transfer", command, call)).reply as { transferred: string[] };
@@ -125,8 +125,8 @@ export class Grants {
    */
   async has(scope: SessionScope, processId: string): Promise<boolean> {
     const { limits } = this.context;
-    const holder = scopeId(parseForm(SessionScope, scope, "scope", limits));
-    const id = parseForm(ProcessIdText, processId, "processId", limits);
+    const holder = scopeId(parseArgument(SessionScope, scope, "scope", limits));
+    const id = parseArgument(ProcessIdText, processId, "processId", limits);
     const got = await this.context.read(() => ({ grant: { get: "grants", key: [holder, id] } }));
     return got["grant"] !== undefined;
   }
@@ -139,7 +139,7 @@ export class Grants {
    */
   async forProcess(processId: string, options?: PageOptions): Promise<HolderPage> {
     const { limits } = this.context;
-    const id = parseForm(ProcessIdText, processId, "processId", limits);
+    const id = parseArgument(ProcessIdText, processId, "processId", limits);
     const asked = parsePage(options, `grants.forProcess ${id}`, 2, limits);
     const page = await holderPage(this.context, id, asked);
     if (page === undefined) throw new DeedbookError("process_unknown", { processId: id });
@@ -159,7 +159,7 @@ export class Grants {
    */
   async deleteSession(sessionId: string, options?: CallOptions & { limit?: number }): Promise<SessionDeleteReport> {
     const { limits } = this.context;
-    const id = parseForm(Id, sessionId, "sessionId", limits);
+    const id = parseArgument(Id, sessionId, "sessionId", limits);
     const { own, call } = parseOptions(options, DeleteOptions, limits);
     const command: DeleteSession = { type: "session.delete", sessionId: id, limit: own.limit ?? COMMAND_LIMIT_DEFAULT };
     return (await this.context.submit("grants.deleteSession", command, call)).reply as SessionDeleteReport;
@@ -167,7 +167,7 @@ export class Grants {
 
   private async page(scope: SessionScope, options: PageOptions | undefined, live: boolean): Promise<GrantPage> {
     const { limits } = this.context;
-    const id = scopeId(parseForm(SessionScope, scope, "scope", limits));
+    const id = scopeId(parseArgument(SessionScope, scope, "scope", limits));
     const asked = parsePage(options, `grants.list${live ? "Live" : ""} ${id}`, 1, limits);
     if (asked.limit > 0) return scopePage(this.context, id, asked, live);
     return { grants: [], unreadable: [], ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }) };

@@ -73,14 +73,28 @@ export class History {
   records(options: RecordsOptions = {}): AsyncIterable<LogRecord> {
     this.parts.ensureOpen("history.records");
     if (typeof options !== "object" || options === null) throw invalid("options", "an object", describe(options));
-    const { after = 0, through = Number.MAX_SAFE_INTEGER, subject, reverse = false, allLives = false, signal } = parseJson(
-      RecordsForm as z.ZodType<RecordsOptions>, options, "options", this.parts.limits,
-    );
+    const {
+      after = 0,
+      through = Number.MAX_SAFE_INTEGER,
+      subject,
+      reverse = false,
+      allLives = false,
+      signal,
+    } = parseJson(RecordsForm as z.ZodType<RecordsOptions>, options, "options", this.parts.limits);
     const { ledger, upcast } = this.parts;
     const open = async function* (last: Promise<number | undefined>): AsyncGenerator<LogRecord, void, undefined> {
-      yield* readRecords(ledger, upcast, { after, through, reverse, ...(subject === undefined ? {} : { subject }), last: await last, signal });
+      yield* readRecords(ledger, upcast, {
+        after,
+        through,
+        reverse,
+        ...(subject === undefined ? {} : { subject }),
+        last: await last,
+        signal,
+      });
     };
-    return { [Symbol.asyncIterator]: () => open(subject === undefined || allLives ? Promise.resolve(undefined) : this.lastOf(subject)) };
+    return {
+      [Symbol.asyncIterator]: () => open(subject === undefined || allLives ? Promise.resolve(undefined) : this.lastOf(subject)),
+    };
   }
 
   /** The last record's position, link and time; position 0 never occurs, since a book begins with `book.created`. */
@@ -105,9 +119,11 @@ export class History {
     const got = await this.parts.ledger.read(() => ({
       refused: { get: "refusals", key: [subject.kind, subject.id, "", ""] },
       row:
-        subject.kind === "process" ? { get: "processes", key: [subject.id] }
-        : subject.kind === "book" ? { get: "book", key: ["book"] }
-        : { get: "subjects", key: [subject.kind, subject.id] },
+        subject.kind === "process"
+          ? { get: "processes", key: [subject.id] }
+          : subject.kind === "book"
+            ? { get: "book", key: ["book"] }
+            : { get: "subjects", key: [subject.kind, subject.id] },
     }));
     const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;
     const refused = got["refused"] as RefusalRow | undefined;

@@ -1,6 +1,6 @@
 // Hides how callers claim, keep and give back the right to act for a process.
 import { checkInteger } from "../core/ids.ts";
-import { ProcessIdText } from "../core/parse.ts";
+import { ProcessIdText, parseArgument } from "../core/parse.ts";
 import { leaseOf } from "../commands/lease-check.ts";
 import type {
   ClaimLease,
@@ -15,7 +15,6 @@ import { LeaseOwner, PresentedLease, type Lease } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { definitelyDead } from "../runtime/liveness.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
-import { parseForm } from "./forms.ts";
 
 /** The answer of a claim: the lease, or who holds it. Contention is a value that the caller must read. */
 export type ClaimResult = ClaimReply;
@@ -52,8 +51,8 @@ export class Leases {
     const { limits } = this.context;
     const command: ClaimLease = {
       type: "lease.claim",
-      processId: parseForm(ProcessIdText, processId, "processId", limits),
-      owner: parseForm(LeaseOwner, owner, "owner", limits),
+      processId: parseArgument(ProcessIdText, processId, "processId", limits),
+      owner: parseArgument(LeaseOwner, owner, "owner", limits),
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
     const { call } = parseOptions(options, NoOptions, limits);
@@ -83,9 +82,9 @@ export class Leases {
     const { limits } = this.context;
     const command: ReclaimLease = {
       type: "lease.reclaim",
-      processId: parseForm(ProcessIdText, processId, "processId", limits),
-      owner: parseForm(LeaseOwner, owner, "owner", limits),
-      observedHolder: parseForm(PresentedLease, observedHolder, "observedHolder", limits),
+      processId: parseArgument(ProcessIdText, processId, "processId", limits),
+      owner: parseArgument(LeaseOwner, owner, "owner", limits),
+      observedHolder: parseArgument(PresentedLease, observedHolder, "observedHolder", limits),
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
     const { call } = parseOptions(options, NoOptions, limits);
@@ -108,7 +107,7 @@ export class Leases {
     const { limits } = this.context;
     const command: RenewLease = {
       type: "lease.renew",
-      lease: parseForm(PresentedLease, lease, "lease", limits),
+      lease: parseArgument(PresentedLease, lease, "lease", limits),
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
     const { call } = parseOptions(options, NoOptions, limits);
@@ -125,7 +124,7 @@ export class Leases {
    */
   async release(lease: PresentedLease, options?: CallOptions): Promise<ReleaseResult> {
     const { limits } = this.context;
-    const command: ReleaseLease = { type: "lease.release", lease: parseForm(PresentedLease, lease, "lease", limits) };
+    const command: ReleaseLease = { type: "lease.release", lease: parseArgument(PresentedLease, lease, "lease", limits) };
     const { call } = parseOptions(options, NoOptions, limits);
     return (await this.context.submit("leases.release", command, call)).reply as ReleaseResult;
   }
@@ -136,7 +135,7 @@ export class Leases {
    * @throws DeedbookError `input_invalid`; `store_corrupt` when the row is not what it should be; the `store_*` codes.
    */
   async get(processId: string): Promise<Lease | undefined> {
-    const row = await this.row(parseForm(ProcessIdText, processId, "processId", this.context.limits));
+    const row = await this.row(parseArgument(ProcessIdText, processId, "processId", this.context.limits));
     return row === undefined ? undefined : leaseOf(row);
   }
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Observable } from "rxjs";
 import { DeedbookError } from "../core/errors.ts";
 import { PAGE_BYTES_MAX, PAGE_LIMIT_DEFAULT } from "../core/limits.ts";
-import { Id, Integer, parseJson, ProcessIdText } from "../core/parse.ts";
+import { Id, Integer, parseJson, ProcessIdText, parseArgument } from "../core/parse.ts";
 import type { AwaitOutput } from "../domain/await-output.ts";
 import type { ProcessEvent } from "../domain/events.ts";
 import type { ProcessRecord } from "../domain/process.ts";
@@ -15,7 +15,6 @@ import type { VigilOptions } from "../runtime/vigil.ts";
 import { waitFor } from "../runtime/waiting.ts";
 import { readFeed, type Change, type FeedContext, type UnreadableChange } from "./change-feed.ts";
 import { firstEventOfType, readEvents } from "./event-view.ts";
-import { parseForm } from "./forms.ts";
 import { processRecord, viewPositions } from "./process-view.ts";
 
 /** What live operations need besides reading: to be told of commits, and of the end. */
@@ -57,7 +56,7 @@ const TailForm = z.strictObject({ signal: Signal, after: Integer().optional() })
  *   been registered again since; `wait_timeout`; `store_closed`; `input_invalid`. Aborting rejects with the signal's reason.
  */
 export async function awaitTerminal(ctx: LiveContext, processId: string, options?: WaitCallOptions): Promise<AwaitOutput> {
-  const watched = new Watched(ctx, parseForm(ProcessIdText, processId, "processId", ctx.limits));
+  const watched = new Watched(ctx, parseArgument(ProcessIdText, processId, "processId", ctx.limits));
   const { signal, timeoutMs } = parseJson(WaitForm, options ?? {}, "options", ctx.limits);
   const check = async (): Promise<{ value: AwaitOutput } | undefined> => {
     const { record } = await watched.look((row) => row.state !== "running");
@@ -79,8 +78,8 @@ export async function awaitEvent(
   eventType: string,
   options?: WaitCallOptions & { after?: number },
 ): Promise<ProcessEvent> {
-  const id = parseForm(ProcessIdText, processId, "processId", ctx.limits);
-  const type = parseForm(Id, eventType, "eventType", ctx.limits);
+  const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
+  const type = parseArgument(Id, eventType, "eventType", ctx.limits);
   const { signal, timeoutMs, after = 0 } = parseJson(EventWaitForm, options ?? {}, "options", ctx.limits);
   const watched = new Watched(ctx, id);
   let lookedThrough = after;
@@ -111,8 +110,13 @@ export function watch(
   options?: LiveCallOptions,
 ): LiveView<ProcessRecord> | LiveView<BookChange> {
   const one = typeof target === "object" && target !== null && "processId" in target;
-  if (one) return watchProcess(ctx, parseForm(z.strictObject({ processId: ProcessIdText }), target, "target", ctx.limits).processId, options);
-  const { cursor } = parseForm(z.strictObject({ cursor: Integer().optional() }), target, "target", ctx.limits);
+  if (one)
+    return watchProcess(
+      ctx,
+      parseArgument(z.strictObject({ processId: ProcessIdText }), target, "target", ctx.limits).processId,
+      options,
+    );
+  const { cursor } = parseArgument(z.strictObject({ cursor: Integer().optional() }), target, "target", ctx.limits);
   return watchBook(ctx, cursor, options);
 }
 
@@ -121,7 +125,7 @@ export function watch(
  * never is. Goes on after the end of the process; fails with `process_unknown` when there is none, or when it is pruned.
  */
 export function watchProcess(ctx: LiveContext, processId: string, options?: LiveCallOptions): LiveView<ProcessRecord> {
-  const id = parseForm(ProcessIdText, processId, "processId", ctx.limits);
+  const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
   const { signal } = parseJson(LiveForm, options ?? {}, "options", ctx.limits);
   return liveView({
     ...vigil(ctx, "processes.watch", signal),
@@ -144,7 +148,7 @@ export function watchProcess(ctx: LiveContext, processId: string, options?: Live
  * A process whose record cannot be read comes as `{ position, processId, reason }` and does not end the view.
  */
 export function watchBook(ctx: LiveContext, cursor?: number, options?: LiveCallOptions): LiveView<BookChange> {
-  const given = cursor === undefined ? undefined : parseForm(Integer(), cursor, "cursor", ctx.limits);
+  const given = cursor === undefined ? undefined : parseArgument(Integer(), cursor, "cursor", ctx.limits);
   const { signal } = parseJson(LiveForm, options ?? {}, "options", ctx.limits);
   const start = given === undefined ? ctx.head().then(({ position }) => position) : Promise.resolve(given);
   start.catch(() => undefined); // told to whoever subscribes, if anybody does
@@ -171,7 +175,7 @@ export function tailEvents(
   processId: string,
   options?: LiveCallOptions & { after?: number },
 ): LiveView<ProcessEvent> {
-  const id = parseForm(ProcessIdText, processId, "processId", ctx.limits);
+  const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
   const { signal, after: from = 0 } = parseJson(TailForm, options ?? {}, "options", ctx.limits);
   return liveView({
     ...vigil(ctx, "events.tail", signal),
@@ -192,7 +196,10 @@ export function tailEvents(
 
 /** The events before the first that cannot be read; that one, when its turn comes, is an error: a tail leaves none out. */
 function readable(processId: string, { events, unreadable }: Awaited<ReturnType<typeof readEvents>>): readonly ProcessEvent[] {
-  const broken = unreadable.reduce<(typeof unreadable)[number] | undefined>((a, b) => (a === undefined || b.sequence < a.sequence ? b : a), undefined);
+  const broken = unreadable.reduce<(typeof unreadable)[number] | undefined>(
+    (a, b) => (a === undefined || b.sequence < a.sequence ? b : a),
+    undefined,
+  );
   if (broken === undefined) return events;
   const before = events.filter(({ sequence }) => sequence < broken.sequence);
   if (before.length > 0) return before;

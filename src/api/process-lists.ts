@@ -18,12 +18,17 @@ export interface ProcessPage {
   cursor?: string;
 }
 
-export async function listProcesses(context: Context, given: ProcessFilter, pageOptions: PageOptions | undefined): Promise<ProcessPage> {
+export async function listProcesses(
+  context: Context,
+  given: ProcessFilter,
+  pageOptions: PageOptions | undefined,
+): Promise<ProcessPage> {
   const filter = parseArgument(ProcessFilter, given, "filter", context.limits);
   const status = filter.status ?? "running";
   const list = `processes ${canonicalJson({ ...filter, status } as never)}`;
   const asked = parsePage(pageOptions, list, 1, context.limits);
-  if (asked.limit === 0) return { processes: [], unreadable: [], ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }) };
+  if (asked.limit === 0)
+    return { processes: [], unreadable: [], ...(asked.cursor === undefined ? {} : { cursor: asked.cursor }) };
   const where: Condition[] = filterConditions(filter);
   if (status !== "any" && status !== "running") where.push({ column: "state", is: status });
   const scan: ScanRequest = {
@@ -42,5 +47,9 @@ export async function listProcesses(context: Context, given: ProcessFilter, page
   const rows = got["rows"] as readonly ProcessRow[];
   const { shown, processes, unreadable } = readableRecords(rows.slice(0, asked.limit), got["bodies"] as Bodies);
   const last = rows[shown - 1];
-  return { processes, unreadable, ...(shown < rows.length && last !== undefined ? { cursor: cursorAfter(list, [last.id]) } : {}) };
+  return {
+    processes,
+    unreadable,
+    ...(shown < rows.length && last !== undefined ? { cursor: cursorAfter(list, [last.id]) } : {}),
+  };
 }

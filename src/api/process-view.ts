@@ -26,7 +26,9 @@ export function viewPositions(row: ProcessRow): number[] {
 
 /** The record of 1.4. Throws `store_corrupt` when the row or a body is not what it should be. */
 export function processRecord(row: ProcessRow, bodies: Bodies): ProcessRecord {
-  const { wakeTarget: _registered, ...registration } = bodyAt(row, bodies, row.registeredPosition)["registration"] as unknown as PreparedRegistration;
+  const { wakeTarget: _registered, ...registration } = bodyAt(row, bodies, row.registeredPosition)[
+    "registration"
+  ] as unknown as PreparedRegistration;
   if (registration.id !== row.id) throw corrupt(row, "its registration is of another process");
   const wakeTarget = wakeTargetOf(row);
   return {
@@ -43,11 +45,17 @@ export function processRecord(row: ProcessRow, bodies: Bodies): ProcessRecord {
 
 function notedFacts(row: ProcessRow, bodies: Bodies): Partial<ProcessRecord> {
   const noted: Partial<ProcessRecord> = {};
-  if (row.externalRefPosition !== null) noted.externalRef = bodyAt(row, bodies, row.externalRefPosition)["ref"] as unknown as ExternalRef;
-  if (row.startedOwner !== null) noted.firstStarted = { owner: ownerOf(row, row.startedOwner), startedAtMs: row.startedAtMs as number };
+  if (row.externalRefPosition !== null)
+    noted.externalRef = bodyAt(row, bodies, row.externalRefPosition)["ref"] as unknown as ExternalRef;
+  if (row.startedOwner !== null)
+    noted.firstStarted = { owner: ownerOf(row, row.startedOwner), startedAtMs: row.startedAtMs as number };
   if (row.abandonPosition !== null) {
     const reason = row.abandonHasReason === 1 ? { reason: bodyAt(row, bodies, row.abandonPosition)["reason"] as string } : {};
-    noted.abandonRequest = { requestedBy: row.abandonRequestedBy as string, requestedAtMs: row.abandonRequestedAtMs as number, ...reason };
+    noted.abandonRequest = {
+      requestedBy: row.abandonRequestedBy as string,
+      requestedAtMs: row.abandonRequestedAtMs as number,
+      ...reason,
+    };
   }
   if (row.waitName !== null) noted.wait = signalWait(row.id, row.waitName, row.waitOrdinal as number, row.waitSinceMs as number);
   return noted;
@@ -56,7 +64,7 @@ function notedFacts(row: ProcessRow, bodies: Bodies): Partial<ProcessRecord> {
 const STATES: ReadonlySet<string> = new Set(["running", "completed", "failed", "cancelled", "abandoned"]);
 
 function statusOf(row: ProcessRow, bodies: Bodies): Status {
-  if (!STATES.has(row.state)) throw corrupt(row, `its state is '${String(row.state)}'`);
+  if (!STATES.has(row.state)) throw corrupt(row, `its state is '${row.state as string}'`);
   if (row.state === "running") return { state: "running" };
   if (row.terminalPosition === null) throw corrupt(row, "it has ended, but no event ended it");
   const { terminal } = unpackSemantics(bodyAt(row, bodies, row.terminalPosition));
@@ -91,7 +99,10 @@ export async function recordOfRow(context: Context, shown: Row | undefined): Pro
 }
 
 /** What a page of rows shows: the records of as many leading rows as have their bodies, and those that cannot be read. */
-export function readableRecords(rows: readonly ProcessRow[], bodies: Bodies): { shown: number; processes: ProcessRecord[]; unreadable: UnreadableProcess[] } {
+export function readableRecords(
+  rows: readonly ProcessRow[],
+  bodies: Bodies,
+): { shown: number; processes: ProcessRecord[]; unreadable: UnreadableProcess[] } {
   const processes: ProcessRecord[] = [];
   const unreadable: UnreadableProcess[] = [];
   let shown = 0;

@@ -45,10 +45,18 @@ export async function liveReferences(context: Context, pageOptions: PageOptions 
 
 function wantsAfter(last: Group | undefined, limit: number): Wants {
   const environments = (after?: string | null): ReadRequest => ({
-    groups: "processes", index: "processes_environments", columns: 1, ...(after == null ? {} : { after: [after] }), limit,
+    groups: "processes",
+    index: "processes_environments",
+    columns: 1,
+    ...(after == null ? {} : { after: [after] }),
+    limit,
   });
   const definitions: ReadRequest = { groups: "processes", index: "processes_references", columns: 2, limit };
-  const counts = { running: count("processes_running"), references: count("processes_references"), environments: count("processes_environments") };
+  const counts = {
+    running: count("processes_running"),
+    references: count("processes_references"),
+    environments: count("processes_environments"),
+  };
   if (last === undefined) return { ...counts, withEnvironment: environments(), withDefinition: definitions };
   if (last.definition === null) return { withEnvironment: environments(last.envRef), withDefinition: definitions };
   // An absent envRef sorts first: what comes after it is all of the definition that have one, and then the next definitions.

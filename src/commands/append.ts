@@ -1,13 +1,18 @@
 // How an event is added, and how a process ends: one plan for producers, closers from outside and lease holders.
 import { member, type Json } from "../core/json.ts";
+import {
+  requestOf,
+  type AnyAppend,
+  type AppendEvent,
+  type AppendReply,
+  type CompleteProcess,
+  type CompleteWithLease,
+  type Verdict,
+} from "./append-command.ts";
 import { planAppend, type AppendPlan } from "../domain/append-plan.ts";
-import { terminalEventType, type AwaitOutput } from "../domain/await-output.ts";
 import type { EventType } from "../domain/event-types.ts";
 import { eventInvocation, type EventSemantics, type ProcessEvent } from "../domain/events.ts";
-import type { SchemaVerdict } from "../domain/json-schema.ts";
-import type { PresentedLease } from "../domain/leases.ts";
-import { authorityFits, completionReplayKey, type CompletionAuthority } from "../domain/process.ts";
-import type { SessionScope } from "../domain/scopes.ts";
+import { authorityFits } from "../domain/process.ts";
 import { wakeDelivery, type WakeDelivery } from "../domain/wakes.ts";
 import type { Decision, Env, Got, Wants } from "../log/decision.ts";
 import type { Body } from "../log/rows.ts";
@@ -17,67 +22,14 @@ import { leaseLost, lifeRefused } from "./lease-check.ts";
 import { processOf, registrationOf, showProcess, wakeTargetOf, wantBody, wantProcess } from "./process-rows.ts";
 import { packSemantics, unpackSemantics } from "./stored-event.ts";
 
-/** The verdict of a schema check, made before the lock: it holds for this registration of this life only. */
-export interface Verdict {
-  lifeId: string;
-  registrationHash: string;
-  result: SchemaVerdict;
-}
-
-interface Appending {
-  processId: string;
-  payloadHash: string;
-  verdict?: Verdict;
-  lease?: PresentedLease;
-  ifLife?: string;
-}
-export interface AppendEvent extends Appending {
-  type: "event.append";
-  eventType: string;
-  payload: Json;
-  replayKey?: string;
-  wakeTargetScope?: SessionScope;
-}
-export interface CompleteProcess extends Appending {
-  type: "process.complete";
-  awaitOutput: AwaitOutput;
-  authority: CompletionAuthority;
-}
-export interface CompleteWithLease extends Appending {
-  type: "process.completeWithLease";
-  awaitOutput: AwaitOutput;
-  lease: PresentedLease;
-}
-type AnyAppend = AppendEvent | CompleteProcess | CompleteWithLease;
-
-/** What the caller is answered; a stored event is named by its position and read afterwards. */
-export type AppendReply =
-  | { kind: "appended"; event: ProcessEvent; wakeDelivery?: WakeDelivery }
-  | {
-      kind: "replayed";
-      sequence: number;
-      storedAt: number;
-      stored: Pick<EventRow, "eventType" | "replayKey" | "atMs">;
-      wakeDelivery?: WakeDelivery;
-    }
-  | { kind: "verdictStale" };
-
-/** The request that a command comes down to (1.9, 1.16). */
-export function requestOf(command: AnyAppend): { eventType: string; payload: Json; replayKey?: string } {
-  if (command.type === "event.append") return command;
-  const { awaitOutput, processId } = command;
-  const eventType = terminalEventType(awaitOutput);
-  const payload = command.type === "process.complete" ? { awaitOutput, completionAuthority: command.authority } : { awaitOutput };
-  return { eventType, payload: payload as unknown as Json, replayKey: completionReplayKey(processId, eventType) };
-}
-
 function reads(command: AnyAppend, got: Got): Wants {
   const wants: Record<string, Wants[string]> = { ...wantProcess(command.processId) };
   const row = processOf(got);
   if (row === undefined) return wants;
   const { replayKey } = requestOf(command);
   wants["registration"] = wantBody(row.registeredPosition);
-  if (replayKey !== undefined) wants["keyed"] = { scan: "events", index: "events_replay_key", prefix: [row.lifeId, replayKey], limit: 1 };
+  if (replayKey !== undefined)
+    wants["keyed"] = { scan: "events", index: "events_replay_key", prefix: [row.lifeId, replayKey], limit: 1 };
   const keyed = keyedOf(got);
   if (keyed !== undefined && keyed.payloadHash === command.payloadHash) wants["stored"] = wantBody(keyed.position);
   return wants;
@@ -100,11 +52,20 @@ function decide(command: AnyAppend, got: Got, at: number, env: Env): Decision {
   const request = requestOf(command);
   const type = registration.eventTypes.find((declared) => declared.name === request.eventType);
   const keyed = keyedOf(got);
-  if (keyed === undefined && type !== undefined && !verdictHolds(command.verdict, process)) return unchanged({ kind: "verdictStale" });
+  if (keyed === undefined && type !== undefined && !verdictHolds(command.verdict, process))
+    return unchanged({ kind: "verdictStale" });
   const plan = planAppend({
-    processId: command.processId, state: process.state, disposition: process.disposition, eventTypes: registration.eventTypes,
-    lastSequence: process.lastSequence, keyed, request, payloadHash: command.payloadHash,
-    verdict: command.verdict?.result ?? { ok: true }, at, payloadBytesMax: env.limits.payloadBytesMax,
+    processId: command.processId,
+    state: process.state,
+    disposition: process.disposition,
+    eventTypes: registration.eventTypes,
+    lastSequence: process.lastSequence,
+    keyed,
+    request,
+    payloadHash: command.payloadHash,
+    verdict: command.verdict?.result ?? { ok: true },
+    at,
+    payloadBytesMax: env.limits.payloadBytesMax,
     viaComplete: command.type !== "event.append",
   });
   if (plan.kind === "refused") return plan;
@@ -126,7 +87,13 @@ function replayed(command: AnyAppend, got: Got, row: ProcessRow, type: EventType
   return unchanged(reply, showProcess(row.id));
 }
 
-function inserted(command: AnyAppend, got: Got, row: ProcessRow, plan: Extract<AppendPlan, { kind: "insert" }>, at: number): Decision {
+function inserted(
+  command: AnyAppend,
+  got: Got,
+  row: ProcessRow,
+  plan: Extract<AppendPlan, { kind: "insert" }>,
+  at: number,
+): Decision {
   const lost = command.lease === undefined ? undefined : leaseLost(command.lease, row, at);
   if (lost !== undefined) return lost;
   const request = requestOf(command);
@@ -139,13 +106,21 @@ function inserted(command: AnyAppend, got: Got, row: ProcessRow, plan: Extract<A
     type: "event.appended",
     subject: { kind: "process", id: row.id },
     facts: facts({
-      command: command.type, processId: row.id, lifeId: row.lifeId, sequence, eventType: request.eventType,
-      eventPayloadHash: command.payloadHash, replayKey: request.replayKey, verdict: command.verdict,
-      terminal: semantics.terminal?.state, wake: semantics.wake === undefined ? undefined : true,
+      command: command.type,
+      processId: row.id,
+      lifeId: row.lifeId,
+      sequence,
+      eventType: request.eventType,
+      eventPayloadHash: command.payloadHash,
+      replayKey: request.replayKey,
+      verdict: command.verdict,
+      terminal: semantics.terminal?.state,
+      wake: semantics.wake === undefined ? undefined : true,
       authority: command.type === "process.complete" ? command.authority : undefined,
       wakeTargetScope: isAppend ? command.wakeTargetScope : undefined,
       endedFencingToken: endsLease ? row.leaseFence : undefined,
-      lease: command.lease, ifLife: command.ifLife,
+      lease: command.lease,
+      ifLife: command.ifLife,
     }),
     payload: facts({ payload: request.payload, ...packSemantics(request.payload, semantics) }),
     reply,
@@ -161,10 +136,24 @@ function eventOf(
   occurredAtMs: number,
 ): ProcessEvent {
   const { eventType, payload, replayKey } = request;
-  return { processId: row.id, sequence, eventType, payload, invocation: eventInvocation(row.id, sequence, eventType, replayKey), semantics, occurredAtMs };
+  return {
+    processId: row.id,
+    sequence,
+    eventType,
+    payload,
+    invocation: eventInvocation(row.id, sequence, eventType, replayKey),
+    semantics,
+    occurredAtMs,
+  };
 }
 
-function deliveryOf(command: AnyAppend, got: Got, row: ProcessRow, event: ProcessEvent, type: EventType | undefined): { wakeDelivery?: WakeDelivery } {
+function deliveryOf(
+  command: AnyAppend,
+  got: Got,
+  row: ProcessRow,
+  event: ProcessEvent,
+  type: EventType | undefined,
+): { wakeDelivery?: WakeDelivery } {
   if (type === undefined) return {};
   const target = (command.type === "event.append" ? command.wakeTargetScope : undefined) ?? wakeTargetOf(row);
   const { causedBy } = registrationOf(got).provenance;
@@ -180,8 +169,15 @@ export const appendEvent: Handler<AppendEvent> = {
     ({
       type: "event.append",
       ...facts({
-        processId: f["processId"], eventType: f["eventType"], payload: payload?.["payload"], payloadHash: f["eventPayloadHash"],
-        replayKey: f["replayKey"], wakeTargetScope: f["wakeTargetScope"], verdict: f["verdict"], lease: f["lease"], ifLife: f["ifLife"],
+        processId: f["processId"],
+        eventType: f["eventType"],
+        payload: payload?.["payload"],
+        payloadHash: f["eventPayloadHash"],
+        replayKey: f["replayKey"],
+        wakeTargetScope: f["wakeTargetScope"],
+        verdict: f["verdict"],
+        lease: f["lease"],
+        ifLife: f["ifLife"],
       }),
     }) as unknown as AppendEvent,
 };
@@ -194,8 +190,12 @@ export const completeProcess: Handler<CompleteProcess> = {
     ({
       type: "process.complete",
       ...facts({
-        processId: f["processId"], awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"), authority: f["authority"],
-        payloadHash: f["eventPayloadHash"], verdict: f["verdict"], ifLife: f["ifLife"],
+        processId: f["processId"],
+        awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"),
+        authority: f["authority"],
+        payloadHash: f["eventPayloadHash"],
+        verdict: f["verdict"],
+        ifLife: f["ifLife"],
       }),
     }) as unknown as CompleteProcess,
 };
@@ -208,9 +208,11 @@ export const completeWithLease: Handler<CompleteWithLease> = {
     ({
       type: "process.completeWithLease",
       ...facts({
-        processId: f["processId"], awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"), lease: f["lease"],
-        payloadHash: f["eventPayloadHash"], verdict: f["verdict"],
+        processId: f["processId"],
+        awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"),
+        lease: f["lease"],
+        payloadHash: f["eventPayloadHash"],
+        verdict: f["verdict"],
       }),
     }) as unknown as CompleteWithLease,
 };
-

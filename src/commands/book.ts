@@ -28,7 +28,14 @@ export const createBook: Handler<CreateBook> = {
     });
   },
   rebuild: ({ bookId, incarnation, format, limits, requireEnvRef }) =>
-    ({ type: "book.create", bookId, incarnationId: (incarnation as { id: string }).id, format, limits, requireEnvRef }) as unknown as CreateBook,
+    ({
+      type: "book.create",
+      bookId,
+      incarnationId: (incarnation as { id: string }).id,
+      format,
+      limits,
+      requireEnvRef,
+    }) as unknown as CreateBook,
 };
 
 export const configureBook: Handler<ConfigureBook> = {
@@ -42,7 +49,9 @@ export const configureBook: Handler<ConfigureBook> = {
       requireEnvRef: row.requireEnvRef === 1,
     };
     const asked = { ...command.limits, ...(command.requireEnvRef === undefined ? {} : { requireEnvRef: command.requireEnvRef }) };
-    const names = (Object.keys(asked) as (keyof typeof old)[]).filter((name) => asked[name] !== undefined && asked[name] !== old[name]);
+    const names = (Object.keys(asked) as (keyof typeof old)[]).filter(
+      (name) => asked[name] !== undefined && asked[name] !== old[name],
+    );
     if (names.length === 0) return unchanged(null);
     const changes = names.map((option) => ({ option, from: old[option], to: asked[option] }));
     return recorded({ type: "book.configured", subject: BOOK, facts: facts({ command: command.type, changes }), reply: null });

@@ -53,7 +53,16 @@ export class CommandBus {
       if (signal?.aborted === true) return reject(signal.reason as Error);
       if (this.queue.length >= QUEUE_COMMANDS_MAX) return reject(new DeedbookError("store_busy", { waitedMs: 0 }));
       const sinceMs = this.parts.clock.monotonic();
-      const waiting: Waiting = { submission, operation, sinceMs, deadlineMs: sinceMs + lockTimeoutMs, signal, onAbort: undefined, resolve, reject };
+      const waiting: Waiting = {
+        submission,
+        operation,
+        sinceMs,
+        deadlineMs: sinceMs + lockTimeoutMs,
+        signal,
+        onAbort: undefined,
+        resolve,
+        reject,
+      };
       if (signal !== undefined) this.watchAbort(waiting, signal);
       this.queue.push(waiting);
       this.schedule();
@@ -100,7 +109,9 @@ export class CommandBus {
       const batch = this.queue.slice(0, BATCH_COMMANDS_MAX);
       if (batch.length === 0) return;
       for (const waiting of batch) this.detach(waiting);
-      const executed = await this.parts.ledger.execute(batch.map((waiting) => waiting.submission)).catch((error: unknown) => failed(batch, error));
+      const executed = await this.parts.ledger
+        .execute(batch.map((waiting) => waiting.submission))
+        .catch((error: unknown) => failed(batch, error));
       if (executed.kind === "done") {
         invariant(executed.outcomes.length > 0, "a batch comes to something");
         this.lastBatch = executed.outcomes.length;

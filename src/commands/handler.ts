@@ -34,7 +34,7 @@ export function unchanged(reply: unknown, show?: Shown, noted?: Unchanged["noted
 }
 
 export function refused<C extends ErrorCode>(code: C, details: ErrorDetails[C]): Decision {
-  return { kind: "refused", code, details } as Decision;
+  return { kind: "refused", code, details };
 }
 
 /** An object without its undefined members: optional fields are absent, never null. */

@@ -1,5 +1,4 @@
 // What is noted about a process beside its events: where it lives outside, what it waits for, who started it, who wants it abandoned.
-import type { Json } from "../core/json.ts";
 import type { LeaseOwner, PresentedLease } from "../domain/leases.ts";
 import type { ExternalRef } from "../domain/process.ts";
 import type { Decision, Got, Wants } from "../log/decision.ts";
@@ -51,7 +50,14 @@ function isRefusal(value: ProcessRow | Decision): value is Decision {
 }
 
 /** The lease is looked at last, immediately before the write; then the record is made. */
-function write(command: Fenced & { type: string }, row: ProcessRow, at: number, type: string, members: object, payload?: object): Decision {
+function write(
+  command: Fenced & { type: string },
+  row: ProcessRow,
+  at: number,
+  type: string,
+  members: object,
+  payload?: object,
+): Decision {
   const lost = command.lease === undefined ? undefined : leaseLost(command.lease, row, at);
   if (lost !== undefined) return lost;
   const { processId, lease, ifLife } = command;
@@ -85,7 +91,10 @@ export const setExternalRef: Handler<SetExternalRef> = {
     return write(command, row, at, "process.externalRefSet", { refHash: command.refHash }, { ref: command.ref });
   },
   rebuild: ({ processId, refHash, lease, ifLife }, payload) =>
-    ({ type: "process.setExternalRef", ...facts({ processId, ref: payload?.["ref"], refHash, lease, ifLife }) }) as unknown as SetExternalRef,
+    ({
+      type: "process.setExternalRef",
+      ...facts({ processId, ref: payload?.["ref"], refHash, lease, ifLife }),
+    }) as unknown as SetExternalRef,
 };
 
 export const setWait: Handler<SetWait> = {
@@ -97,11 +106,20 @@ export const setWait: Handler<SetWait> = {
     const { processId, name, ordinal, sinceMs: given } = command;
     if (row.state !== "running") return refused("process_terminal", { processId, status: row.state });
     if (given !== undefined && given > at)
-      return refused("input_invalid", { path: "wait.sinceMs", expected: `a time the book has given, at most ${at}`, found: String(given) });
+      return refused("input_invalid", {
+        path: "wait.sinceMs",
+        expected: `a time the book has given, at most ${at}`,
+        found: String(given),
+      });
     const same = row.waitName === name && row.waitOrdinal === ordinal;
     const sinceMs = given ?? (same ? (row.waitSinceMs as number) : at);
     if (same && row.waitSinceMs === sinceMs) return keep(command);
-    return write(command, row, at, "process.waitSet", { name, ordinal, sinceMs, ...(given === undefined ? {} : { sinceGiven: true }) });
+    return write(command, row, at, "process.waitSet", {
+      name,
+      ordinal,
+      sinceMs,
+      ...(given === undefined ? {} : { sinceGiven: true }),
+    });
   },
   rebuild: ({ processId, name, ordinal, sinceMs, sinceGiven, lease, ifLife }) =>
     ({
@@ -149,6 +167,6 @@ export const requestAbandon: Handler<RequestAbandon> = {
   rebuild: ({ processId, requestedBy, ifLife }, payload) =>
     ({
       type: "process.requestAbandon",
-      ...facts({ processId, requestedBy, reason: payload?.["reason"] as Json | undefined, ifLife }),
+      ...facts({ processId, requestedBy, reason: payload?.["reason"], ifLife }),
     }) as unknown as RequestAbandon,
 };

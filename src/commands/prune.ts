@@ -64,12 +64,26 @@ export const pruneProcesses: Handler<PruneProcesses> = {
     return recorded({
       type: "processes.pruned",
       subject: { kind: "book", id: "book" },
-      facts: facts({ command: command.type, updatedBeforeMs, statuses, filter, upToPosition, limit, processes, counts, more: report.more, fenceFloor }),
+      facts: facts({
+        command: command.type,
+        updatedBeforeMs,
+        statuses,
+        filter,
+        upToPosition,
+        limit,
+        processes,
+        counts,
+        more: report.more,
+        fenceFloor,
+      }),
       reply: report,
     });
   },
   rebuild: ({ updatedBeforeMs, statuses, filter, upToPosition, limit }) =>
-    ({ type: "processes.prune", ...facts({ updatedBeforeMs, statuses, filter, upToPosition, limit }) }) as unknown as PruneProcesses,
+    ({
+      type: "processes.prune",
+      ...facts({ updatedBeforeMs, statuses, filter, upToPosition, limit }),
+    }) as unknown as PruneProcesses,
 };
 
 function conditions(command: PruneProcesses): Condition[] {

@@ -26,7 +26,21 @@ export interface Refusal {
 }
 
 /** What a command says of itself without its bodies. */
-const SAFE_MEMBERS = ["processId", "lifeId", "ifLife", "sessionId", "scope", "from", "to", "owner", "lease", "observedHolder", "ttlMs", "sequence", "eventType"];
+const SAFE_MEMBERS = [
+  "processId",
+  "lifeId",
+  "ifLife",
+  "sessionId",
+  "scope",
+  "from",
+  "to",
+  "owner",
+  "lease",
+  "observedHolder",
+  "ttlMs",
+  "sequence",
+  "eventType",
+];
 
 /** Makes refusal records by a policy. Repeats within a second are only counted, by this handle, and told by its next record. */
 export class RefusalRecorder {
@@ -57,14 +71,16 @@ export class RefusalRecorder {
 
   private made(command: JsonObject, subject: Subject, owner: string, refusal: Refusal, suppressed: number): Recorded {
     const { type, ...inputs } = command;
-    const told = Object.fromEntries(SAFE_MEMBERS.filter((name) => Object.hasOwn(inputs, name)).map((name) => [name, inputs[name]]));
+    const told = Object.fromEntries(
+      SAFE_MEMBERS.filter((name) => Object.hasOwn(inputs, name)).map((name) => [name, inputs[name]]),
+    );
     return recorded({
       type: "command.refused",
       subject,
       facts: facts({
         command: type,
         ...told,
-        commandHash: this.identityHash(canonicalJson(command as Json)),
+        commandHash: this.identityHash(canonicalJson(command)),
         code: refusal.code,
         details: this.withoutValues(refusal),
         refusedOwner: owner,

@@ -51,7 +51,10 @@ export const registerProcess: Handler<RegisterProcess> = {
   rebuild({ registrationHash, lifeId, grant }, payload) {
     const { registration, descriptor } = payload as { registration: Json; descriptor?: Json };
     const given = grant === undefined ? undefined : { ...(grant as object), descriptor };
-    return { type: "process.register", ...facts({ registration, registrationHash, lifeId, grant: given }) } as unknown as RegisterProcess;
+    return {
+      type: "process.register",
+      ...facts({ registration, registrationHash, lifeId, grant: given }),
+    } as unknown as RegisterProcess;
   },
 };
 
@@ -61,7 +64,15 @@ function registered({ type, registration, registrationHash, lifeId, grant }: Reg
     type: "process.registered",
     subject: { kind: "process", id },
     facts: facts({
-      command: type, processId: id, lifeId, registrationHash, disposition, identity, provenance, envRef, wakeTarget,
+      command: type,
+      processId: id,
+      lifeId,
+      registrationHash,
+      disposition,
+      identity,
+      provenance,
+      envRef,
+      wakeTarget,
       grant: grant === undefined ? undefined : { scope: grant.scope, descriptorHash: grant.descriptorHash },
     }),
     payload: facts({ registration, descriptor: grant?.descriptor }),

@@ -22,12 +22,30 @@ import { acknowledgeWake } from "./wake-acks.ts";
 export const RULES_VERSION = 1;
 
 const ALL: readonly Handler[] = [
-  createBook, configureBook, recoverBook,
-  registerProcess, setExternalRef, setWait, clearWait, recordFirstStarted, requestAbandon,
-  appendEvent, completeProcess, completeWithLease, acknowledgeWake,
-  giveGrant, revokeGrant, transferGrants, deleteSession,
-  claimLease, reclaimLease, renewLease, releaseLease,
-  putHandover, deleteHandovers, pruneProcesses,
+  createBook,
+  configureBook,
+  recoverBook,
+  registerProcess,
+  setExternalRef,
+  setWait,
+  clearWait,
+  recordFirstStarted,
+  requestAbandon,
+  appendEvent,
+  completeProcess,
+  completeWithLease,
+  acknowledgeWake,
+  giveGrant,
+  revokeGrant,
+  transferGrants,
+  deleteSession,
+  claimLease,
+  reclaimLease,
+  renewLease,
+  releaseLease,
+  putHandover,
+  deleteHandovers,
+  pruneProcesses,
 ];
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(ALL.map((handler) => [handler.type, handler]));
@@ -74,9 +92,11 @@ export function previousOf(subject: Subject, got: Got, transaction: Pick<Transac
 function lastOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read">): number {
   if (subject.kind === "process") {
     const known = got["process"] as ProcessRow | undefined;
-    const row = known?.id === subject.id ? known : (transaction.read({ get: "processes", key: [subject.id] }) as ProcessRow | undefined);
+    const row =
+      known?.id === subject.id ? known : (transaction.read({ get: "processes", key: [subject.id] }) as ProcessRow | undefined);
     return row?.lastPosition ?? 0;
   }
-  if (subject.kind === "book") return (transaction.read({ get: "book", key: ["book"] }) as BookRow | undefined)?.lastPosition ?? 0;
+  if (subject.kind === "book")
+    return (transaction.read({ get: "book", key: ["book"] }) as BookRow | undefined)?.lastPosition ?? 0;
   return (transaction.read({ get: "subjects", key: [subject.kind, subject.id] }) as SubjectRow | undefined)?.lastPosition ?? 0;
 }

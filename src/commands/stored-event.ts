@@ -31,7 +31,8 @@ export function unpackSemantics(body: JsonObject): EventSemantics {
   const { terminal, wake } = packed;
   const semantics: EventSemantics = wake === undefined ? {} : { wake };
   if (terminal !== undefined) {
-    const awaitOutput = "inPayload" in terminal ? (member(body["payload"] as Json, OUTPUT) as unknown as AwaitOutput) : terminal.awaitOutput;
+    const awaitOutput =
+      "inPayload" in terminal ? (member(body["payload"] as Json, OUTPUT) as unknown as AwaitOutput) : terminal.awaitOutput;
     semantics.terminal = { state: terminal.state, awaitOutput };
   }
   return semantics;

@@ -48,7 +48,8 @@ type Wording = { [C in ErrorCode]: (d: ErrorDetails[C]) => string };
 
 /** One sentence for what was asked and found, one for what to do. */
 const WORDING: Wording = {
-  input_invalid: (d) => `${d.path === "" ? "The argument" : `'${d.path}'`} must be ${d.expected}, but is ${d.found}. Nothing was done.`,
+  input_invalid: (d) =>
+    `${d.path === "" ? "The argument" : `'${d.path}'`} must be ${d.expected}, but is ${d.found}. Nothing was done.`,
   payload_not_json: (d) => `The value at '${d.path}' is ${d.found}, which JSON cannot carry. Convert it before passing it in.`,
   payload_too_large: (d) =>
     `The value at '${d.path}' has ${d.actual} bytes; the limit is ${d.limit}. Store the body elsewhere and pass a reference, or raise 'limits' in openBook.`,
@@ -56,14 +57,18 @@ const WORDING: Wording = {
     d.lifeId === undefined
       ? `There is no process '${d.processId}': it was never registered, or it was pruned.`
       : `The process '${d.processId}' is not (or no longer) the life '${d.lifeId}': it was pruned, or registered anew since.`,
-  registration_invalid: (d) => `The registration of '${d.processId}' breaks the rule ${d.rule}${d.eventType === undefined ? "" : ` (event type '${d.eventType}')`}.`,
+  registration_invalid: (d) =>
+    `The registration of '${d.processId}' breaks the rule ${d.rule}${d.eventType === undefined ? "" : ` (event type '${d.eventType}')`}.`,
   registration_conflict: (d) =>
     `The process '${d.processId}' is registered with other content; it differs at: ${d.paths.join(", ")}. Use another id, or register the same content.`,
   external_ref_conflict: (d) => `The process '${d.processId}' already has another external ref. It is written once.`,
-  event_type_undeclared: (d) => `The process '${d.processId}' does not declare the event type '${d.eventType}'. Declare it in the registration.`,
+  event_type_undeclared: (d) =>
+    `The process '${d.processId}' does not declare the event type '${d.eventType}'. Declare it in the registration.`,
   event_payload_invalid: (d) => `The payload of '${d.eventType}' for '${d.processId}' is refused at '${d.path}': ${d.reason}.`,
-  event_selector_unmatched: (d) => `The event type '${d.eventType}' of '${d.processId}' selects '${d.pointer}', and the payload has nothing there.`,
-  replay_key_required: (d) => `The event type '${d.eventType}' of '${d.processId}' needs a non-empty replay key, so that a repeat is known as one.`,
+  event_selector_unmatched: (d) =>
+    `The event type '${d.eventType}' of '${d.processId}' selects '${d.pointer}', and the payload has nothing there.`,
+  replay_key_required: (d) =>
+    `The event type '${d.eventType}' of '${d.processId}' needs a non-empty replay key, so that a repeat is known as one.`,
   replay_key_conflict: (d) =>
     `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, which has another type or payload.`,
   process_terminal: (d) => `The process '${d.processId}' is finished (${d.status}); the operation needs a running one.`,
@@ -75,16 +80,19 @@ const WORDING: Wording = {
     `The lease on '${d.processId}' with fencing token ${d.presentedFencingToken} is not the current live one (${d.reason}; the last fencing token is ${d.currentFencingToken}). Stop the work done under it.`,
   handover_conflict: (d) => `The process '${d.processId}' already has another handover for segment ${d.ordinal}.`,
   wait_timeout: (d) => `Nothing came within ${d.afterMs} ms. The wait left nothing behind; ask again to go on waiting.`,
-  lease_timings_invalid: (d) => `A lease of ${d.ttlMs} ms${d.renewEveryMs === undefined ? "" : ` renewed every ${d.renewEveryMs} ms`} leaves no room for three renewals.`,
+  lease_timings_invalid: (d) =>
+    `A lease of ${d.ttlMs} ms${d.renewEveryMs === undefined ? "" : ` renewed every ${d.renewEveryMs} ms`} leaves no room for three renewals.`,
   store_busy: (d) => `The write lock could not be had within ${d.waitedMs} ms. Nothing was done; try again.`,
   store_closed: (d) => `The book is closed or closing, so '${d.operation}' was not done. Open it again.`,
-  store_read_only: (d) => `'${d.operation}' needs to write, and the book is read-only. Open it for writing, or copy it to a writable folder.`,
+  store_read_only: (d) =>
+    `'${d.operation}' needs to write, and the book is read-only. Open it for writing, or copy it to a writable folder.`,
   store_full: (d) => `'${d.operation}' was not done: the disk is full or the page limit is reached. Make room and try again.`,
   store_io: (d) => `'${d.operation}' failed in the file system${d.path === undefined ? "" : ` at '${d.path}'`}. See the cause.`,
   store_corrupt: (d) =>
     `The book is damaged at ${d.table === undefined ? "the file" : `table ${d.table}`}${d.key === undefined ? "" : `, key '${d.key}'`}${d.position === undefined ? "" : `, position ${d.position}`}: ${d.reason}.`,
   store_foreign: (d) => `'${d.path}' is not a book: found ${d.found}. It was not touched.`,
-  schema_unsupported: (d) => `The book has ${d.what} ${d.found}, but this handle supports ${d.supported}. Use a newer version of the library.`,
+  schema_unsupported: (d) =>
+    `The book has ${d.what} ${d.found}, but this handle supports ${d.supported}. Use a newer version of the library.`,
   store_unsupported: (d) =>
     `'${d.path}' lies on ${d.fileSystem}, which cannot carry a book (WAL needs one host). Put it on a local disk, or pass allowNetworkFileSystem at your own risk.`,
   commit_unknown: (d) =>

@@ -2,7 +2,7 @@
 import { DeedbookError } from "./errors.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = { readonly [key: string]: Json };
+export type JsonObject = Readonly<Record<string, Json>>;
 
 /** Levels of nesting that are still accepted; deeper values overflow stacks of readers elsewhere. */
 export const JSON_DEPTH_MAX = 500;

@@ -60,5 +60,7 @@ export const CLOCK_BEHIND_NOTED_MS = 1_000;
 export const CLOCK_JUMP_NOTED_MS = 60_000;
 /** Milliseconds of one slice of deferred deletion; the lock is free between two. */
 export const SLICE_WORK_MS = 10;
+/** Rows deleted by one statement of such a slice. */
+export const SLICE_ROWS = 200;
 /** Records of one chunk of a rebuild, a verification or a history page. */
 export const CHUNK_RECORDS = 500;

@@ -17,7 +17,7 @@ function checked<T>(check: Check<T>): z.ZodType<T> {
     } catch (error) {
       ctx.addIssue({ code: "custom", params: { error }, message: "refused" });
     }
-  }) as z.ZodType<T>;
+  });
 }
 
 /** An id (specification 0.2). */
@@ -27,21 +27,26 @@ export const ProcessIdText = checked<string>((value, path) => checkProcessId(val
 /** A replay key: any text, also empty (1.1). */
 export const ReplayKey = checked<string>((value, path) => checkText(value, path, REPLAY_KEY_BYTES_MAX));
 /** A safe integer from 0, or from `min`. */
-export const Integer = (min = 0, max?: number): z.ZodType<number> => checked((value, path) => checkInteger(value, path, min, max));
+export const Integer = (min = 0, max?: number): z.ZodType<number> =>
+  checked((value, path) => checkInteger(value, path, min, max));
 /** Any JSON value that is present, null included. The whole argument has been walked by `toJson` before. */
 export const JsonValue: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "any JSON value, null included");
 /** A JSON object. */
-export const JsonRecord: z.ZodType<{ readonly [key: string]: Json }> = z.custom<{ readonly [key: string]: Json }>(
+export const JsonRecord: z.ZodType<Readonly<Record<string, Json>>> = z.custom<Readonly<Record<string, Json>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   "an object",
 );
 
-/** Parses an argument of the public API: `toJson`, then `schema`; the first breach is thrown with its path under `name`. */
+/**
+ * Parses an argument of the public API: its form first, so that a number which is NaN or an id that is absent is
+ * `input_invalid`; then its bodies, of which what JSON cannot carry is `payload_not_json`. The first breach is thrown with
+ * its path under `name`. Gives a copy without absent members.
+ */
 export function parseArgument<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
-  return parseJson(schema, toJson(value, name), name, limits);
+  return toJson(parseJson(schema, value, name, limits), name) as T;
 }
 
-/** As `parseArgument` for a value that is JSON already. */
+/** Checks the form alone: for values that are JSON already, or that hold signals and functions. */
 export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
   const before = limitsInForce;
   limitsInForce = limits;
@@ -49,6 +54,10 @@ export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string,
     const result = schema.safeParse(value);
     if (result.success) return result.data;
     throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name);
+  } catch (error) {
+    // A form that nests in itself (selectors of templates) can be as deep as a caller makes it.
+    if (error instanceof RangeError) throw invalid(name, "nested less deep", "more levels than can be checked");
+    throw error;
   } finally {
     limitsInForce = before;
   }
@@ -61,7 +70,11 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): Deedb
     case "custom":
       return underPath(issue.params?.["error"], path) ?? invalid(path, issue.message, found);
     case "unrecognized_keys":
-      return invalid(`${path === "" ? "" : `${path}.`}${issue.keys[0] ?? ""}`, "absent (there is no such field)", "an unknown field");
+      return invalid(
+        `${path === "" ? "" : `${path}.`}${issue.keys[0] ?? ""}`,
+        "absent (there is no such field)",
+        "an unknown field",
+      );
     case "invalid_union":
       return fromUnion(issue, value, name) ?? invalid(path, "one of the documented forms", found);
     case "invalid_type":
@@ -80,7 +93,7 @@ function fromUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, name: st
   const deepest = [...issue.errors].sort((a, b) => depth(b) - depth(a))[0];
   const first = deepest?.[0];
   if (first === undefined || first.path.length === 0) return undefined;
-  return fromIssue({ ...first, path: [...issue.path, ...first.path] } as z.core.$ZodIssue, value, name);
+  return fromIssue({ ...first, path: [...issue.path, ...first.path] }, value, name);
 }
 
 function underPath(error: unknown, path: string): DeedbookError | undefined {
@@ -91,7 +104,8 @@ function underPath(error: unknown, path: string): DeedbookError | undefined {
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
   let here = value;
-  for (const key of path) here = here === null || typeof here !== "object" ? undefined : (here as Record<PropertyKey, unknown>)[key];
+  for (const key of path)
+    here = here === null || typeof here !== "object" ? undefined : (here as Record<PropertyKey, unknown>)[key];
   return here;
 }
 
@@ -99,7 +113,8 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
 export function checkBodySize(value: Json, path: string, limits: Limits): void {
   if (roughBytes(value) <= limits.payloadBytesMax) return;
   const actual = Buffer.byteLength(canonicalJson(value));
-  if (actual > limits.payloadBytesMax) throw new DeedbookError("payload_too_large", { path, limit: limits.payloadBytesMax, actual });
+  if (actual > limits.payloadBytesMax)
+    throw new DeedbookError("payload_too_large", { path, limit: limits.payloadBytesMax, actual });
 }
 
 /** An upper bound of the bytes of the JSON text, cheap to find: every UTF-16 unit may become six characters. */

@@ -28,7 +28,11 @@ export interface AppendPlanInput {
   viaComplete: boolean;
 }
 
-type Refusal<C extends ErrorCode> = { kind: "refused"; code: C; details: ErrorDetails[C] };
+interface Refusal<C extends ErrorCode> {
+  kind: "refused";
+  code: C;
+  details: ErrorDetails[C];
+}
 export type AppendRefusal =
   | Refusal<"replay_key_conflict">
   | Refusal<"event_type_undeclared">
@@ -86,7 +90,8 @@ function insertOrRefuse(input: AppendPlanInput, type: EventType): AppendPlan {
   const sequence = input.lastSequence + 1;
   const made = materialize({ processId, sequence, eventType, payload, semantics: type.semantics, payloadBytesMax });
   if (!made.ok) return { kind: "refused", code: made.code, details: made.details } as AppendRefusal;
-  if (type.semantics.terminal !== undefined && input.state !== "running") return refuse("process_terminal", { processId, status: input.state });
+  if (type.semantics.terminal !== undefined && input.state !== "running")
+    return refuse("process_terminal", { processId, status: input.state });
   return { kind: "insert", sequence, type, semantics: made.semantics, occurredAtMs: input.at };
 }
 

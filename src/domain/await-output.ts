@@ -30,7 +30,12 @@ function outputForms<O extends z.ZodType>(object: ObjectOf, owner: O) {
   const failure = { class: FailureClass, code: z.string(), message: z.string(), raw: JsonValue.optional() };
   const control = z
     .discriminatedUnion("type", [
-      object({ type: z.literal("switchAgentFrame"), frameId: Id, initialNodes: JsonValue.optional(), task: JsonValue.optional() }),
+      object({
+        type: z.literal("switchAgentFrame"),
+        frameId: Id,
+        initialNodes: JsonValue.optional(),
+        task: JsonValue.optional(),
+      }),
       object({ type: z.literal("finish"), value: JsonValue }),
       object({ type: z.literal("fail"), failure: object(failure) }),
     ])

@@ -6,7 +6,7 @@ import { Id, JsonRecord, JsonValue } from "../core/parse.ts";
 /** A text made of selected values: every `{name}` of `template` is replaced by the value of the field of that name (1.5). */
 export interface Template {
   template: string;
-  fields: { readonly [name: string]: Selector };
+  fields: Readonly<Record<string, Selector>>;
 }
 
 /** What of a payload is meant: all of it, the value at an RFC 6901 pointer, a constant, a text, or whether a pointer resolves (1.5). */
@@ -17,7 +17,7 @@ const Fields = JsonRecord.superRefine((fields, ctx) => {
   for (const name of Object.keys(fields)) {
     const result = Selector.safeParse(fields[name]);
     if (result.success) continue;
-    for (const issue of result.error.issues) ctx.addIssue({ ...issue, path: [name, ...issue.path] } as never);
+    for (const issue of result.error.issues) ctx.addIssue({ ...issue, path: [name, ...issue.path] });
   }
 }) as unknown as z.ZodType<Template["fields"]>;
 
@@ -34,14 +34,16 @@ export const TerminalState = z.enum(["completed", "failed", "cancelled", "abando
 export type TerminalState = z.infer<typeof TerminalState>;
 
 /** By what two wakes for one scope are the same: this event, a selected value, or a constant (1.5, 1.10). */
-export const DedupeKey = z.union([z.literal("eventIdentity"), z.strictObject({ selector: Selector }), z.strictObject({ const: z.string() })]);
+export const DedupeKey = z.union([
+  z.literal("eventIdentity"),
+  z.strictObject({ selector: Selector }),
+  z.strictObject({ const: z.string() }),
+]);
 export type DedupeKey = z.infer<typeof DedupeKey>;
 
 export const Semantics = z.strictObject({
   terminal: z.strictObject({ state: TerminalState, awaitOutput: Selector.optional() }).optional(),
-  wake: z
-    .strictObject({ when: Selector.optional(), input: Selector, dedupeKey: DedupeKey.default("eventIdentity") })
-    .optional(),
+  wake: z.strictObject({ when: Selector.optional(), input: Selector, dedupeKey: DedupeKey.default("eventIdentity") }).optional(),
 });
 export type Semantics = z.infer<typeof Semantics>;
 
@@ -52,10 +54,12 @@ const PayloadSchema = z.custom<JsonObject | boolean>(
 );
 
 /** A name is an id, but that it is blank is a rule of its own (1.3, `eventTypeNameBlank`). */
-const EventTypeName = z.custom<string>((value) => typeof value === "string", "a string").superRefine((name, ctx) => {
-  if (name.trim() === "") return;
-  for (const issue of Id.safeParse(name).error?.issues ?? []) ctx.addIssue(issue as never);
-});
+const EventTypeName = z
+  .custom<string>((value) => typeof value === "string", "a string")
+  .superRefine((name, ctx) => {
+    if (name.trim() === "") return;
+    for (const issue of Id.safeParse(name).error?.issues ?? []) ctx.addIssue(issue as never);
+  });
 
 /**
  * One declared event type (1.5). Defaults are filled in: `payloadSchema` `{}`, which accepts anything, `semantics` `{}`,

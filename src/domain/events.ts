@@ -99,7 +99,8 @@ function materializeTerminal(input: MaterializeInput): Part<EventSemantics["term
   const { terminal } = input.semantics;
   if (terminal === undefined) return { ok: true, part: undefined };
   const { state } = terminal;
-  if (terminal.awaitOutput === undefined) return { ok: true, part: { state, awaitOutput: { type: "success", value: input.payload } } };
+  if (terminal.awaitOutput === undefined)
+    return { ok: true, part: { state, awaitOutput: { type: "success", value: input.payload } } };
   const selected = selectPart(input, terminal.awaitOutput, "terminal.awaitOutput");
   if (!selected.ok) return selected;
   return { ok: true, part: { state, awaitOutput: recognizeAwaitOutput(selected.part) ?? wrapped(state, selected.part) } };

@@ -171,7 +171,13 @@ function newValidator(patterns: Patterns): Ajv2020 {
     };
   };
   regExp.code = "linearPattern";
-  const validator = new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false, inlineRefs: false, code: { regExp, process: safeTables } });
+  const validator = new Ajv2020({
+    ...OPTIONS,
+    meta: false,
+    validateSchema: false,
+    inlineRefs: false,
+    code: { regExp, process: mended },
+  });
   for (const keyword of ["enum", "const", "uniqueItems"]) validator.removeKeyword(keyword);
   addKeywords(validator);
   return validator;
@@ -204,10 +210,18 @@ function addKeywords(validator: Ajv2020): void {
   });
 }
 
-/** The tables of evaluated properties must not inherit, or `constructor` would count as evaluated. Texts are left as they are. */
-function safeTables(code: string): string {
-  const tables = /"(?:[^"\\]|\\.)*"|\b(props[0-9]+) = (props[0-9]+ \|\| )?\{\}/g;
-  return code.replace(tables, (found, table?: string, kept = "") => (table === undefined ? found : `${table} = ${String(kept)}Object.create(null)`));
+const GENERATED = /"(?:[^"\\]|\\.)*"|\b(props[0-9]+) = (props[0-9]+ \|\| )?\{\}|\.concat\(([\w.]+)\.errors\)/g;
+
+/**
+ * Mends two things in what the validator generates; texts are left as they are. The tables of evaluated properties must not
+ * inherit, or `constructor` would count as evaluated. And of the errors below a reference the first and the last are enough:
+ * all of them, collected anew at each level, would take quadratic time and all of the memory.
+ */
+function mended(code: string): string {
+  return code.replace(GENERATED, (found, table?: string, kept = "", below?: string) => {
+    if (table !== undefined) return `${table} = ${String(kept)}Object.create(null)`;
+    return below === undefined ? found : `.concat(${below}.errors[0], ${below}.errors.length > 1 ? ${below}.errors.at(-1) : [])`;
+  });
 }
 
 function judge(validate: ValidateFunction, payload: Json): SchemaVerdict {

@@ -10,9 +10,11 @@ const NAMES_OF_CALL = ["callId", "toolId", "toolName"] as const;
 const Call = JsonRecord.superRefine((call, ctx) => {
   for (const name of NAMES_OF_CALL) {
     const text = member(call, name);
-    if (typeof text !== "string" || text.trim() === "") ctx.addIssue({ code: "custom", path: [name], message: "a non-blank string" });
+    if (typeof text !== "string" || text.trim() === "")
+      ctx.addIssue({ code: "custom", path: [name], message: "a non-blank string" });
   }
-  if (member(call, "args") === undefined) ctx.addIssue({ code: "custom", path: ["args"], message: "any JSON value, null included" });
+  if (member(call, "args") === undefined)
+    ctx.addIssue({ code: "custom", path: ["args"], message: "any JSON value, null included" });
 });
 
 /**
@@ -53,7 +55,11 @@ function labelled(kind: string, label: Json | undefined): ProcessIdentity {
 
 /** The first that is a string. */
 function turnLabel(request: JsonObject): Json | undefined {
-  const candidates = [member(member(request, "subagent") ?? null, "capability"), member(request, "usageSource"), member(request, "sessionId")];
+  const candidates = [
+    member(member(request, "subagent") ?? null, "capability"),
+    member(request, "usageSource"),
+    member(request, "sessionId"),
+  ];
   return candidates.find((candidate) => typeof candidate === "string");
 }
 

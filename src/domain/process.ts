@@ -89,7 +89,14 @@ export function signalWaitKey(processId: string, name: string, ordinal: number):
 
 /** A wait for the signal of this name (1.4). */
 export function signalWait(processId: string, name: string, ordinal: number, sinceMs: number): Wait {
-  return { type: "signal", name, ordinal, eventType: signalEventType(name), key: signalWaitKey(processId, name, ordinal), sinceMs };
+  return {
+    type: "signal",
+    name,
+    ordinal,
+    eventType: signalEventType(name),
+    key: signalWaitKey(processId, name, ordinal),
+    sinceMs,
+  };
 }
 
 /** The replay key of the end of a process: `process:<processId>:terminal:<eventType>` (1.16). */

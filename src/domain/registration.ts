@@ -63,7 +63,8 @@ export function prepareRegistration(registration: Registration, limits: Limits =
     ...(envRef === undefined ? {} : { envRef }),
     ...(wakeTarget === undefined ? {} : { wakeTarget }),
   };
-  for (const part of ["input", "identity", "eventTypes"] as const) checkBodySize(asJson(prepared[part]), `registration.${part}`, limits);
+  for (const part of ["input", "identity", "eventTypes"] as const)
+    checkBodySize(asJson(prepared[part]), `registration.${part}`, limits);
   return prepared;
 }
 

@@ -161,7 +161,7 @@ class Translator {
     if (char === "b" || char === "B") return `\\${char}`;
     const control = CONTROL_ESCAPES[char];
     if (control !== undefined) return control;
-    if (char === "c") return (this.#pattern.charCodeAt(this.#at++) & 31) as number;
+    if (char === "c") return this.#pattern.charCodeAt(this.#at++) & 31;
     if (char === "x") return this.#hex(2);
     if (/[1-9k]/.test(char)) throw new Error("back references cannot be run in linear time");
     return char.charCodeAt(0);

@@ -61,7 +61,8 @@ export function* places(schema: JsonObject, dialect: Dialect): Generator<Place> 
     if (!Object.hasOwn(schema, keyword) || (onlyStores && reach !== "store")) continue;
     const value = schema[keyword] as Json;
     if (Array.isArray(value)) {
-      if (kind === "list") for (const [index, item] of value.entries()) yield { keyword, key: index, schema: item as Json, reach };
+      if (kind === "list")
+        for (const [index, item] of value.entries()) yield { keyword, key: index, schema: item as Json, reach };
     } else if (kind !== "map") {
       yield { keyword, key: undefined, schema: value, reach };
     } else if (isObject(value)) {
@@ -136,6 +137,7 @@ export function checkRefs(schema: JsonObject): void {
   for (const keyword of REF_KEYWORDS) {
     if (!Object.hasOwn(schema, keyword)) continue;
     const ref = schema[keyword];
-    if (typeof ref !== "string" || !ref.startsWith("#")) throw new UnusableSchema(`a ${keyword} must be text that starts with '#'`);
+    if (typeof ref !== "string" || !ref.startsWith("#"))
+      throw new UnusableSchema(`a ${keyword} must be text that starts with '#'`);
   }
 }

@@ -1,7 +1,16 @@
 // What the references of a JSON Schema mean: their targets, how many expansions they take, and loops that never end.
 import type { Json, JsonObject } from "../core/json.ts";
 import { SCHEMA_REFS_MAX } from "../core/limits.ts";
-import { isObject, places, REF_KEYWORDS, UnusableSchema, type Dialect, type Places, type RefKeyword, type Resource } from "./schema-places.ts";
+import {
+  isObject,
+  places,
+  REF_KEYWORDS,
+  UnusableSchema,
+  type Dialect,
+  type Places,
+  type RefKeyword,
+  type Resource,
+} from "./schema-places.ts";
 import { resolvePointer } from "./selectors.ts";
 
 const SINCE: Readonly<Record<RefKeyword, readonly Dialect[]>> = {

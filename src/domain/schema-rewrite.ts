@@ -8,7 +8,18 @@ export const STEP_KEYWORD = "$step";
 
 /** What is copied as it is. Everything else is an annotation, unknown, or means something to the validator only. */
 const ASSERTIONS = [
-  ...["type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"],
+  ...[
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+  ],
   ...["pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required"],
 ];
 const ASSERTIONS_SINCE_2019 = ["maxContains", "minContains", "dependentRequired"];
@@ -57,7 +68,8 @@ function copyAssertions(schema: JsonObject, draft: Draft, dialect: Dialect): voi
   const dependencies = schema["dependencies"];
   if (!isObject(dependencies)) return;
   for (const key of Object.keys(dependencies)) {
-    if (Array.isArray(dependencies[key])) alsoApply(draft, { dependentRequired: single(key, dependencies[key]), [STEP_KEYWORD]: false });
+    if (Array.isArray(dependencies[key]))
+      alsoApply(draft, { dependentRequired: single(key, dependencies[key]), [STEP_KEYWORD]: false });
   }
 }
 

@@ -44,12 +44,16 @@ export function isOneOf(values: readonly Json[]): (value: Json) => boolean {
 function sameJson(a: Json, b: Json): boolean {
   spend(1);
   if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item as Json, b[i] as Json));
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item as Json, b[i] as Json));
   if (!isObject(a) || !isObject(b)) return false;
   const keys = Object.keys(a);
   const others = Object.keys(b).length;
   spend(others >> 3);
-  return keys.length === others && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key] as Json, (b as JsonObject)[key] as Json));
+  return (
+    keys.length === others &&
+    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key] as Json, (b as JsonObject)[key] as Json))
+  );
 }
 
 /** The check of `uniqueItems`, in one pass. */

@@ -7,7 +7,8 @@ import type { Selector, Template } from "./event-types.ts";
  * What selecting came to: the value; or the pointer at which there is nothing; or that a text would have grown over its
  * limit, with the UTF-8 bytes it would have had.
  */
-export type Selected = { found: true; value: Json } | { found: false; pointer: string } | { found: false; tooLarge: true; actual: number };
+export type Selected =
+  { found: true; value: Json } | { found: false; pointer: string } | { found: false; tooLarge: true; actual: number };
 
 /**
  * Selects from a payload (1.5). Pure; never throws.

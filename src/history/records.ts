@@ -16,7 +16,11 @@ export interface RecordsAsked {
 }
 
 /** Records in the order of the log (or against it), in bounded pages; each page is read when it is wanted. */
-export async function* readRecords(ledger: Ledger, upcast: Upcast, asked: RecordsAsked): AsyncGenerator<LogRecord, void, undefined> {
+export async function* readRecords(
+  ledger: Ledger,
+  upcast: Upcast,
+  asked: RecordsAsked,
+): AsyncGenerator<LogRecord, void, undefined> {
   const through = Math.min(asked.through, (await ledger.head()).position);
   if (asked.subject !== undefined && asked.last !== undefined) yield* bySubject(ledger, upcast, { ...asked, through });
   else yield* inOrder(ledger, upcast, { ...asked, through });
@@ -42,10 +46,11 @@ function isAbout(raw: RawRecord, subject: Subject | undefined): boolean {
 /** Walks back over `prev`; forward, the positions are collected first. */
 async function* bySubject(ledger: Ledger, upcast: Upcast, asked: RecordsAsked): AsyncGenerator<LogRecord, void, undefined> {
   const forward: number[] = [];
-  for (let position = asked.last ?? 0; position > asked.after; ) {
+  for (let position = asked.last ?? 0; position > asked.after;) {
     asked.signal?.throwIfAborted();
     const raw = await one(ledger, position, asked.reverse);
-    if (!isAbout(raw, asked.subject)) throw new DeedbookError("store_corrupt", { table: "log", position, reason: "the walk over its subject leads to another" });
+    if (!isAbout(raw, asked.subject))
+      throw new DeedbookError("store_corrupt", { table: "log", position, reason: "the walk over its subject leads to another" });
     if (position <= asked.through) {
       if (asked.reverse) yield recordOf(raw, upcast);
       else forward.push(position);

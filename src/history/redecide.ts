@@ -1,6 +1,6 @@
 // Every decision made again: the command of each record, on the state before it and at its time, must give that record.
 import { commandOf, envOf, handlerOf, RULES_VERSION } from "../commands/rules.ts";
-import { jsonEqual, type Json, type JsonObject } from "../core/json.ts";
+import { jsonEqual, type JsonObject } from "../core/json.ts";
 import { gather } from "../log/batch.ts";
 import { parseBody, readBodies } from "../log/bodies.ts";
 import { factOf, type Upcast } from "../log/fold.ts";
@@ -8,7 +8,7 @@ import { MemoryTables } from "../log/memory/memory-tables.ts";
 import type { RawRecord } from "../log/port.ts";
 import type { ReadRequest } from "../log/rows.ts";
 import { createProjector } from "../projections/pipeline.ts";
-import { TABLES } from "../projections/tables.ts";
+import { TABLES } from "../projections/table-defs.ts";
 
 /** A record that its command does not give again. */
 export interface Redecided {
@@ -41,11 +41,13 @@ function differs(raw: RawRecord, read: (request: ReadRequest) => unknown, upcast
   const handler = handlerOf(command.type);
   const got = gather((known) => handler.reads(command, known), { read });
   const decision = handler.decide(command, got, fact.at, envOf(read));
-  if (decision.kind !== "recorded") return `its command is now ${decision.kind}${decision.kind === "refused" ? ` (${decision.code})` : ""}`;
+  if (decision.kind !== "recorded")
+    return `its command is now ${decision.kind}${decision.kind === "refused" ? ` (${decision.code})` : ""}`;
   const { type, subject, facts } = decision;
-  if (type !== fact.type || subject.kind !== fact.subject.kind || subject.id !== fact.subject.id) return `its command now gives ${type} of ${subject.id}`;
+  if (type !== fact.type || subject.kind !== fact.subject.kind || subject.id !== fact.subject.id)
+    return `its command now gives ${type} of ${subject.id}`;
   if (!jsonEqual(facts, fact.facts)) return "its command now gives other facts";
-  return jsonEqual((decision.payload ?? null) as Json, (payload ?? null) as Json) ? undefined : "its command now gives another body";
+  return jsonEqual(decision.payload ?? null, payload ?? null) ? undefined : "its command now gives another body";
 }
 
 function readFrom(tables: MemoryTables, bodies: ReadonlyMap<number, string>, request: ReadRequest): unknown {

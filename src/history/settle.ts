@@ -12,11 +12,12 @@ export type Settled =
   | { commandId: string; kind: "absent" };
 
 export async function settleCommit(ledger: Ledger, error: unknown): Promise<Settled[]> {
-  if (!isDeedbookError(error, "commit_unknown")) throw invalid("error", "a DeedbookError with the code commit_unknown", describe(error));
+  if (!isDeedbookError(error, "commit_unknown"))
+    throw invalid("error", "a DeedbookError with the code commit_unknown", describe(error));
   const { commandIds, afterPosition } = error.details;
   // Each command of a batch makes at most one record, so they can lie nowhere else.
   const found = new Map<string, { position: number; at: number; type: string }[]>();
-  for (let after = afterPosition; after < afterPosition + commandIds.length; ) {
+  for (let after = afterPosition; after < afterPosition + commandIds.length;) {
     const page = await ledger.raw({ after, through: afterPosition + commandIds.length, limit: commandIds.length });
     for (const { position, at, type, meta } of page) {
       const { commandId } = JSON.parse(meta) as { commandId: string };
@@ -28,7 +29,9 @@ export async function settleCommit(ledger: Ledger, error: unknown): Promise<Sett
   const outcomes = unknownOutcomes(error);
   return commandIds.map((commandId, i) => {
     const record = found.get(commandId)?.shift();
-    return record === undefined ? { commandId, kind: "absent" } : { commandId, kind: "committed", outcome: { ...record, ...replyOf(outcomes[i]) } };
+    return record === undefined
+      ? { commandId, kind: "absent" }
+      : { commandId, kind: "committed", outcome: { ...record, ...replyOf(outcomes[i]) } };
   });
 }
 

@@ -42,7 +42,7 @@ export async function verifyLog(ledger: Ledger, options: VerifyOptions = {}): Pr
   const { knownHead, onProgress } = options;
   const head = await ledger.head();
   const check = new ChainCheck(knownHead);
-  for (let after = 0; after < head.position; ) {
+  for (let after = 0; after < head.position;) {
     const page = await ledger.raw({ after, through: head.position, limit: CHUNK_RECORDS, payloads: true });
     if (page.length === 0) break;
     for (const record of page) check.next(record);
@@ -57,7 +57,11 @@ export async function verifyLog(ledger: Ledger, options: VerifyOptions = {}): Pr
 }
 
 /** A log that cannot even be folded has drifted in a way of its own: it is told as a finding. */
-async function driftedTables(ledger: Ledger, check: ChainCheck, onProgress: VerifyOptions["onProgress"]): Promise<VerifyReport["drift"]> {
+async function driftedTables(
+  ledger: Ledger,
+  check: ChainCheck,
+  onProgress: VerifyOptions["onProgress"],
+): Promise<VerifyReport["drift"]> {
   let report: DriftReport;
   try {
     report = await ledger.drift(onProgress);

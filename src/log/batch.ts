@@ -66,15 +66,16 @@ export class Batch {
   private one(submission: Submission): Outcome {
     const time = this.parts.time.sample(this.tip);
     let got: Got;
+    let decision: Decision;
     try {
       got = gather((known) => this.parts.rules.reads(submission.command, known), this.transaction);
+      this.currentEnv ??= this.parts.env(this.transaction);
+      decision = this.parts.rules.decide(submission.command, got, time.at, this.currentEnv);
     } catch (error) {
       // A row that this command needs is broken: it fails alone, before anything was written.
       if (isDeedbookError(error, "store_corrupt")) return { kind: "refused", error };
       throw error;
     }
-    this.currentEnv ??= this.parts.env(this.transaction);
-    const decision = this.parts.rules.decide(submission.command, got, time.at, this.currentEnv);
     return this.settle(submission, decision, got, time);
   }
 
@@ -106,8 +107,15 @@ export class Batch {
     const meta: RecordMeta = time.note === undefined ? submission.meta : { ...submission.meta, clock: time.note };
     const prev = this.parts.previous(decision.subject, got, this.transaction);
     const fact: Fact = {
-      position, at: time.at, type: decision.type, subject: decision.subject, prev,
-      version: decision.version, rules: this.parts.rules.version, facts: decision.facts, meta,
+      position,
+      at: time.at,
+      type: decision.type,
+      subject: decision.subject,
+      prev,
+      version: decision.version,
+      rules: this.parts.rules.version,
+      facts: decision.facts,
+      meta,
     };
     const record = seal(fact, decision.payload, this.tip.link, this.parts.random);
     this.transaction.append(record);
@@ -146,9 +154,16 @@ export function seal(fact: Fact, payload: JsonObject | undefined, previousLink: 
   const text = payload === undefined ? null : JSON.stringify(payload);
   const salt = text === null ? null : Uint8Array.from(random.bytes(16));
   const record = {
-    position: fact.position, at: fact.at, type: fact.type, subjectKind: fact.subject.kind, subject: fact.subject.id,
-    prev: fact.prev, version: fact.version, rules: fact.rules,
-    facts: JSON.stringify(fact.facts), meta: JSON.stringify(fact.meta),
+    position: fact.position,
+    at: fact.at,
+    type: fact.type,
+    subjectKind: fact.subject.kind,
+    subject: fact.subject.id,
+    prev: fact.prev,
+    version: fact.version,
+    rules: fact.rules,
+    facts: JSON.stringify(fact.facts),
+    meta: JSON.stringify(fact.meta),
     payloadHash: text === null || salt === null ? null : payloadHash(salt, text),
   };
   return { ...record, link: nextLink(previousLink, fact.position, fact.at, recordHash(record)), salt, payload: text };

@@ -13,11 +13,15 @@ export type Upcast = (type: string, version: number, facts: JsonObject) => JsonO
 
 export function factOf(raw: RawRecord, upcast: Upcast): Fact {
   return {
-    position: raw.position, at: raw.at, type: raw.type,
+    position: raw.position,
+    at: raw.at,
+    type: raw.type,
     subject: { kind: raw.subjectKind as Subject["kind"], id: raw.subject },
-    prev: raw.prev, version: raw.version, rules: raw.rules,
+    prev: raw.prev,
+    version: raw.version,
+    rules: raw.rules,
     facts: upcast(raw.type, raw.version, parse(raw, "facts") as JsonObject),
-    meta: parse(raw, "meta") as unknown as RecordMeta,
+    meta: parse(raw, "meta") as RecordMeta,
   };
 }
 
@@ -32,7 +36,11 @@ function parse(raw: RawRecord, part: "facts" | "meta" | "payload"): unknown {
   try {
     return JSON.parse(raw[part] as string);
   } catch (error) {
-    throw new DeedbookError("store_corrupt", { table: "log", position: raw.position, reason: `its ${part} is not JSON` }, { cause: error });
+    throw new DeedbookError(
+      "store_corrupt",
+      { table: "log", position: raw.position, reason: `its ${part} is not JSON` },
+      { cause: error },
+    );
   }
 }
 
@@ -52,7 +60,7 @@ export function foldChunk(parts: FoldParts, after: number, through: number): num
 
 /** Folds all records through a position, giving the event loop a turn after each chunk. */
 export async function foldThrough(parts: FoldParts, through: number, onProgress?: (progress: Progress) => void): Promise<void> {
-  for (let done = 0; done < through; ) {
+  for (let done = 0; done < through;) {
     done = foldChunk(parts, done, through);
     onProgress?.({ phase: "verify", done, total: through });
     await turn();
@@ -75,7 +83,7 @@ export async function digestTable(
   let rows = 0;
   let lastLife: string | undefined;
   let lastHidden = false;
-  for (let after: readonly (string | number | null)[] | undefined; ; ) {
+  for (let after: readonly (string | number | null)[] | undefined; ;) {
     const page = pages(after);
     for (const row of page) {
       if (table.life !== undefined && row[table.life] !== lastLife) {

@@ -139,7 +139,6 @@ class Watch {
       closeQuietly(fd);
       return false;
     }
-    closeQuietly(this.fd);
     this.fd = fd;
     return true;
   }
@@ -177,7 +176,13 @@ class Watch {
 
 function formatHead(head: NotifiedHead): string {
   const number = (value: number): string => String(value).padStart(NUMBER_CHARS, "0");
-  const fields = [FORMAT, number(head.incarnation), head.incarnationId.padEnd(INCARNATION_ID_CHARS), number(head.position), head.link];
+  const fields = [
+    FORMAT,
+    number(head.incarnation),
+    head.incarnationId.padEnd(INCARNATION_ID_CHARS),
+    number(head.position),
+    head.link,
+  ];
   const text = `${fields.join(" ")} `;
   const line = `${text}${checksum(text)}\n`;
   invariant(line.length === LINE_BYTES, "a line of the notify file has one size");

@@ -21,8 +21,15 @@ export const book = projection("book", {
   "book.created": (fact) => {
     const { bookId, incarnation, limits, requireEnvRef } = fact.facts as unknown as Created;
     const row: BookRow = {
-      id: "book", bookId, incarnation: incarnation.number, incarnationId: incarnation.id, fenceFloor: 0,
-      requireEnvRef: requireEnvRef ? 1 : 0, idBytesMax: limits.idBytesMax, payloadBytesMax: limits.payloadBytesMax, lastPosition: fact.position,
+      id: "book",
+      bookId,
+      incarnation: incarnation.number,
+      incarnationId: incarnation.id,
+      fenceFloor: 0,
+      requireEnvRef: requireEnvRef ? 1 : 0,
+      idBytesMax: limits.idBytesMax,
+      payloadBytesMax: limits.payloadBytesMax,
+      lastPosition: fact.position,
     };
     return [{ put: "book", row }];
   },

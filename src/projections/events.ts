@@ -16,8 +16,15 @@ export const events = projection("events", {
   "event.appended": (fact) => {
     const { lifeId, sequence, eventType, replayKey, eventPayloadHash, wake, terminal } = fact.facts as unknown as Appended;
     const row: EventRow = {
-      lifeId, sequence, position: fact.position, eventType, atMs: fact.at,
-      replayKey: replayKey ?? null, payloadHash: eventPayloadHash, wake: wake === true ? 1 : 0, terminal: terminal ?? null,
+      lifeId,
+      sequence,
+      position: fact.position,
+      eventType,
+      atMs: fact.at,
+      replayKey: replayKey ?? null,
+      payloadHash: eventPayloadHash,
+      wake: wake === true ? 1 : 0,
+      terminal: terminal ?? null,
     };
     return [{ put: "events", row }];
   },

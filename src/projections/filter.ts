@@ -10,7 +10,8 @@ export function filterConditions(filter: PruneFilter & Pick<ProcessFilter, "wait
     if (value !== undefined) all.push({ column, is: value });
   };
   if (filter.definition !== undefined) all.push({ column: "definition", is: canonicalJson(filter.definition) });
-  if (filter.waiting !== undefined) all.push(filter.waiting ? { column: "waitName", isNot: null } : { column: "waitName", is: null });
+  if (filter.waiting !== undefined)
+    all.push(filter.waiting ? { column: "waitName", isNot: null } : { column: "waitName", is: null });
   equal("originatorScopeId", filter.originatorScopeId);
   equal("identityKind", filter.identityKind);
   equal("identityLabel", filter.identityLabel);

@@ -1,5 +1,5 @@
 // What a process's row tells: its registration, its status, what is noted about it.
-import { canonicalJson, type Json } from "../core/json.ts";
+import { canonicalJson } from "../core/json.ts";
 import type { ProcessIdentity } from "../domain/process-input.ts";
 import { originatorScopeId, type Provenance, type SessionScope } from "../domain/scopes.ts";
 import type { Fact } from "../log/record.ts";
@@ -28,7 +28,8 @@ interface Appended {
 
 export const processes = projection("processes", {
   "process.registered": (fact) => [{ put: "processes", row: freshRow(fact) }],
-  "process.externalRefSet": (fact) => changed(fact, { externalRefPosition: fact.position, externalRefHash: fact.facts["refHash"] as string }),
+  "process.externalRefSet": (fact) =>
+    changed(fact, { externalRefPosition: fact.position, externalRefHash: fact.facts["refHash"] as string }),
   "process.waitSet": (fact) => {
     const { name, ordinal, sinceMs } = fact.facts as unknown as { name: string; ordinal: number; sinceMs: number };
     return changed(fact, { waitName: name, waitOrdinal: ordinal, waitSinceMs: sinceMs });
@@ -73,27 +74,62 @@ function removed(fact: Fact, { processId, lifeId }: Pruned): RowChange[] {
 /** A change of the process record: its time and its change position move (1.4). */
 function changed(fact: Fact, set: Row): readonly RowChange[] {
   const { position, at } = fact;
-  return [{ patch: "processes", key: [fact.subject.id], set: { ...set, updatedAtMs: at, changePosition: position, lastPosition: position } }];
+  return [
+    {
+      patch: "processes",
+      key: [fact.subject.id],
+      set: { ...set, updatedAtMs: at, changePosition: position, lastPosition: position },
+    },
+  ];
 }
 
 function freshRow(fact: Fact): ProcessRow {
   const { position, at } = fact;
-  const { processId, lifeId, registrationHash, disposition, identity, provenance, envRef, wakeTarget, grant } = fact.facts as unknown as Registered;
+  const { processId, lifeId, registrationHash, disposition, identity, provenance, envRef, wakeTarget, grant } =
+    fact.facts as unknown as Registered;
   const { causedBy } = provenance;
   const trigger = causedBy?.type === "triggerOccurrence" ? causedBy : undefined;
   return {
-    id: processId, lifeId, state: "running", disposition, registrationHash,
-    identityKind: identity.kind, identityLabel: identity.label ?? null,
-    definition: identity.definition === undefined ? null : canonicalJson(identity.definition as Json),
+    id: processId,
+    lifeId,
+    state: "running",
+    disposition,
+    registrationHash,
+    identityKind: identity.kind,
+    identityLabel: identity.label ?? null,
+    definition: identity.definition === undefined ? null : canonicalJson(identity.definition),
     originatorScopeId: originatorScopeId(provenance.originator),
-    causedByOccurrenceId: trigger?.occurrenceId ?? null, causedBySubscriptionId: trigger?.subscriptionId ?? null,
+    causedByOccurrenceId: trigger?.occurrenceId ?? null,
+    causedBySubscriptionId: trigger?.subscriptionId ?? null,
     envRef: envRef ?? null,
-    wakeSessionId: wakeTarget?.sessionId ?? null, wakeFrameId: wakeTarget === undefined ? null : (wakeTarget.agentFrameId ?? ""),
-    registeredPosition: position, createdAtMs: at, updatedAtMs: at, changePosition: position, lastPosition: position, linkPosition: 0,
-    externalRefPosition: null, externalRefHash: null, startedOwner: null, startedAtMs: null,
-    abandonPosition: null, abandonHasReason: null, abandonRequestedBy: null, abandonRequestedAtMs: null,
-    waitName: null, waitOrdinal: null, waitSinceMs: null, terminalPosition: null,
-    lastSequence: 0, ackCount: 0, grantCount: grant === undefined ? 0 : 1, handoverCount: 0,
-    leaseFence: 0, leaseToken: null, leaseOwner: null, leaseClaimedAtMs: null, leaseExpiresAtMs: null,
+    wakeSessionId: wakeTarget?.sessionId ?? null,
+    wakeFrameId: wakeTarget === undefined ? null : (wakeTarget.agentFrameId ?? ""),
+    registeredPosition: position,
+    createdAtMs: at,
+    updatedAtMs: at,
+    changePosition: position,
+    lastPosition: position,
+    linkPosition: 0,
+    externalRefPosition: null,
+    externalRefHash: null,
+    startedOwner: null,
+    startedAtMs: null,
+    abandonPosition: null,
+    abandonHasReason: null,
+    abandonRequestedBy: null,
+    abandonRequestedAtMs: null,
+    waitName: null,
+    waitOrdinal: null,
+    waitSinceMs: null,
+    terminalPosition: null,
+    lastSequence: 0,
+    ackCount: 0,
+    grantCount: grant === undefined ? 0 : 1,
+    handoverCount: 0,
+    leaseFence: 0,
+    leaseToken: null,
+    leaseOwner: null,
+    leaseClaimedAtMs: null,
+    leaseExpiresAtMs: null,
   };
 }

@@ -14,6 +14,7 @@ const OF_SUBJECT: ReadonlySet<string> = new Set([
 export function touchedProcesses(record: RawRecord): readonly string[] {
   if (OF_SUBJECT.has(record.type)) return [record.subject];
   if (record.type === "session.deleted") return (JSON.parse(record.facts) as { wakeTargetCleared: string[] }).wakeTargetCleared;
-  if (record.type === "processes.pruned") return (JSON.parse(record.facts) as { processes: { processId: string }[] }).processes.map((one) => one.processId);
+  if (record.type === "processes.pruned")
+    return (JSON.parse(record.facts) as { processes: { processId: string }[] }).processes.map((one) => one.processId);
   return [];
 }

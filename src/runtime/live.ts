@@ -67,7 +67,10 @@ async function feed<T>({ reader }: LiveOptions<T>, vigil: Vigil, out: Subscriber
         out.next(item);
       }
       vigil.check();
-      if (done === true) return out.complete();
+      if (done === true) {
+        out.complete();
+        return;
+      }
       // A backlog must not starve what else the process does: reads of SQLite come back within the same turn.
       await (more === true ? vigil.until(turn()) : vigil.rings());
     }
@@ -113,7 +116,7 @@ class Pull<T> implements AsyncIterableIterator<T> {
 
   throw(error: unknown): Promise<IteratorResult<T>> {
     this.finish();
-    return Promise.reject(error as Error);
+    return Promise.reject(error);
   }
 
   private async take(): Promise<IteratorResult<T>> {

@@ -25,7 +25,7 @@ export const LEFT: unique symbol = Symbol("left");
 export class Vigil {
   private readonly options: VigilOptions;
   private hints: Subscription | undefined;
-  private stopListening: (() => void)[] = [];
+  private readonly stopListening: (() => void)[] = [];
   private rung = false;
   private wake: (() => void) | undefined;
   private over: { reason: unknown } | undefined;

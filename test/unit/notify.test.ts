@@ -211,6 +211,19 @@ describe("a watch", () => {
     expect(watches).toHaveLength(1);
   });
 
+  it("finds the file again after it was gone for a while, and holds no descriptor of the old one meanwhile", async () => {
+    const { sees } = watching(open());
+    for (let i = 1; i <= 3; i++) {
+      const writer = openNotify(path, system);
+      put(writer, i);
+      await sees(i);
+      writer.close();
+      unlinkSync(path);
+      await until(() => watches.includes(folder));
+      expect([watches, openFiles()]).toEqual([[folder], []]);
+    }
+  });
+
   it("goes on when another file is moved over it", async () => {
     put(open(), 1);
     const { sees } = watching(open());

@@ -170,6 +170,18 @@ describe("ten thousand waits", () => {
     expect(resources()).toBeLessThan(before + FEW);
   });
 
+  it("gives back a subscription that is still being made when the wait ends", async () => {
+    const w = world();
+    let open = 0;
+    const hints$ = new Observable<void>(() => {
+      open += 1;
+      w.caller.abort("at once");
+      return () => void (open -= 1);
+    });
+    await expect(waitFor({ ...w.options, hints$ })).rejects.toBe("at once");
+    expect([open, w.looks(), w.left()]).toEqual([0, 0, 0]);
+  });
+
   it("counts the subscriptions of each wait: one made, one given back", async () => {
     let open = 0;
     let made = 0;

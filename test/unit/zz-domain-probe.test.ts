@@ -1,10 +1,11 @@
 import { it } from "vitest";
 import { schemaVerdict } from "../../src/domain/json-schema.ts";
+import { appendFileSync } from "node:fs"; const log=(...a:any[])=>appendFileSync("/tmp/zz/log", a.join(" ").slice(0,330)+"\n");
 it("x", () => {
   const tj=(x:any)=>{try{return JSON.stringify(x)??""}catch{return "deep"}};
   const d19="https://json-schema.org/draft/2019-09/schema", d20="https://json-schema.org/draft/2020-12/schema";
   const p = JSON.parse('{"__proto__": 5}'), pp = JSON.parse('{"properties": {"__proto__": {"type":"string"}}}');
-  const show = (s: any, v: any) => { const t=performance.now(); const r=schemaVerdict(s, v); const first=performance.now()-t; const t2=performance.now(); schemaVerdict(s,v); console.log(tj(s).slice(0,110), "|", tj(v).slice(0,60), "=>", JSON.stringify(r), first.toFixed(1)+"ms", (performance.now()-t2).toFixed(2)+"ms"); };
+  const show = (s: any, v: any) => { const t=performance.now(); const r=schemaVerdict(s, v); const first=performance.now()-t; const t2=performance.now(); schemaVerdict(s,v); log(tj(s).slice(0,110), "|", tj(v).slice(0,60), "=>", JSON.stringify(r), first.toFixed(1)+"ms", (performance.now()-t2).toFixed(2)+"ms"); };
   show({type:"object",required:["line"]}, {});
   show({required:["constructor"]}, {});
   show(pp, p); show({...pp, additionalProperties:false}, JSON.parse('{"__proto__":"x"}')); show({additionalProperties:false}, p);

@@ -41,7 +41,9 @@ export class MemoryLedger implements Ledger {
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     const ids = { bookId: random.uuid(now), incarnationId: random.uuid(now) };
     const requireEnvRef = options.requireEnvRef ?? false;
-    const commands = fresh ? [systemSubmission({ type: "book.create", ...ids, format: FORMAT_VERSION, limits, requireEnvRef }, random, now)] : [];
+    const commands = fresh
+      ? [systemSubmission({ type: "book.create", ...ids, format: FORMAT_VERSION, limits, requireEnvRef }, random, now)]
+      : [];
     const configured = {
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.requireEnvRef === undefined ? {} : { requireEnvRef: options.requireEnvRef }),
@@ -114,7 +116,8 @@ export class MemoryLedger implements Ledger {
     const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
     if (next === undefined) return Promise.resolve(false);
     const life = next["lifeId"] as string;
-    for (const table of this.parts.swept) if (tables.removeRange(table, undefined, [life], CHUNK_RECORDS) === CHUNK_RECORDS) return Promise.resolve(true);
+    for (const table of this.parts.swept)
+      if (tables.removeRange(table, undefined, [life], CHUNK_RECORDS) === CHUNK_RECORDS) return Promise.resolve(true);
     tables.apply({ remove: SWEEPS, key: [life] });
     return Promise.resolve(true);
   }
@@ -123,7 +126,10 @@ export class MemoryLedger implements Ledger {
     for (;;) {
       const through = this.state.tip.position;
       const fresh = await this.fold(through, onProgress);
-      if (this.state.tip.position === through) return tablesOf(this.state, this.parts.tables).restore(fresh);
+      if (this.state.tip.position === through) {
+        tablesOf(this.state, this.parts.tables).restore(fresh);
+        return;
+      }
     }
   }
 
@@ -172,7 +178,8 @@ function readRequest(state: MemoryState, tables: MemoryTables, request: ReadRequ
 function body(state: MemoryState, position: number, needed: boolean): Body {
   const text = state.log[position - 1]?.payload;
   const found: Body = text === undefined || text === null ? { unreadable: "its body is missing" } : parseBody(text);
-  if (needed && "unreadable" in found) throw new DeedbookError("store_corrupt", { table: "payloads", position, reason: found.unreadable });
+  if (needed && "unreadable" in found)
+    throw new DeedbookError("store_corrupt", { table: "payloads", position, reason: found.unreadable });
   return found;
 }
 
@@ -194,6 +201,6 @@ function attempted<T>(work: () => T): Promise<T> {
   try {
     return Promise.resolve(work());
   } catch (error) {
-    return Promise.reject(error as Error);
+    return Promise.reject(error);
   }
 }

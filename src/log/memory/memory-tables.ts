@@ -43,7 +43,9 @@ export class MemoryTables {
     invariant(where === undefined || columns.length > 0, "an index has columns");
     const reverse = request.reverse === true;
     const edge = [...request.prefix, ...(request.after ?? [])];
-    for (const [key, row] of reverse ? backward(tree, edge, request.after !== undefined) : forward(tree, edge, request.after !== undefined)) {
+    for (const [key, row] of reverse
+      ? backward(tree, edge, request.after !== undefined)
+      : forward(tree, edge, request.after !== undefined)) {
       if (!startsWith(key, request.prefix)) break;
       if (!matches(row, request.where)) continue;
       rows.push(row);
@@ -141,7 +143,11 @@ export class MemoryTables {
 
 function emptyTable(def: TableDef): Table {
   const tree = (): Tree => new BTree<Key, Row>(undefined, compareKeys);
-  const indexes = def.indexes.map((index) => ({ def: index, columns: [...new Set([...index.columns, ...def.key])], tree: tree() }));
+  const indexes = def.indexes.map((index) => ({
+    def: index,
+    columns: [...new Set([...index.columns, ...def.key])],
+    tree: tree(),
+  }));
   return { def, rows: tree(), indexes };
 }
 

@@ -31,7 +31,6 @@ export interface KeysRow {
   rebuild: string | null;
 }
 
-
 /** Frames in the WAL before a checkpoint: measured as the balance of throughput and worst stall. */
 const WAL_CHECKPOINT_PAGES = 1_000;
 
@@ -53,7 +52,12 @@ export function connect(options: ConnectionOptions): Driver {
 /** Switches a fresh or existing file to WAL. "busy" comes at once here, whatever the timeout: the caller retries. */
 export function switchToWal(driver: Driver, options: ConnectionOptions): void {
   const mode = driver.pragma("journal_mode = WAL");
-  if (mode !== "wal") throw new DeedbookError("store_io", { operation: "open", path: options.path }, { cause: new Error(`journal_mode is ${String(mode)}`) });
+  if (mode !== "wal")
+    throw new DeedbookError(
+      "store_io",
+      { operation: "open", path: options.path },
+      { cause: new Error(`journal_mode is ${String(mode)}`) },
+    );
   setPragma(driver, "wal_autocheckpoint", WAL_CHECKPOINT_PAGES);
 }
 
@@ -101,7 +105,9 @@ export class Connection {
       return result;
     } catch (error) {
       this.safeRollback();
-      throw isBusy(error) ? new DeedbookError("store_busy", { waitedMs: 0 }, { cause: error }) : (storeFault(error, operation) ?? error);
+      throw isBusy(error)
+        ? new DeedbookError("store_busy", { waitedMs: 0 }, { cause: error })
+        : (storeFault(error, operation) ?? error);
     }
   }
 

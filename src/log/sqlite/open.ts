@@ -1,20 +1,19 @@
 // Opening a book's file: checked before it is touched, made or taken up in one immediate transaction.
 import { chmodSync } from "node:fs";
 import { DeedbookError } from "../../core/errors.ts";
-import { DEFAULT_LIMITS } from "../../core/limits.ts";
 import type { System } from "../../core/system.ts";
 import { Batch } from "../batch.ts";
 import { GENESIS_LINK } from "../chain.ts";
 import { Commits } from "../commits.ts";
-import type { Submission } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
 import { openNotify, type Notify } from "../notify.ts";
-import { systemSubmission, type BookOptions, type Recovery } from "../opening.ts";
+import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
-import { checkHead, connect, Connection, switchToWal, type ConnectionOptions, type HeadRow } from "./connection.ts";
+import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { storeFault, type Driver } from "./driver.ts";
 import { identityOf, inspectFile, noteOpen } from "./file.ts";
+import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
 import { SqliteLedger } from "./sqlite-ledger.ts";
@@ -79,11 +78,20 @@ function prepare(options: OpenOptions, found: "absent" | "empty" | "book"): Driv
   }
 }
 
-async function takeUp(options: OpenOptions, parts: LedgerParts, driver: Driver, notify: Notify, retry: Parameters<typeof retryBusy>[0]) {
+async function takeUp(
+  options: OpenOptions,
+  parts: LedgerParts,
+  driver: Driver,
+  notify: Notify,
+  retry: Parameters<typeof retryBusy>[0],
+) {
   for (;;) {
-    const step = await retryBusy(retry, () => faults(options, () => (options.readOnly ? look(driver, parts) : enter(options, parts, driver, notify))));
+    const step = await retryBusy(retry, () =>
+      faults(options, () => (options.readOnly ? look(driver, parts) : enter(options, parts, driver, notify))),
+    );
     if (step.ready) return step.connection;
-    const rebuild = (): Promise<void> => rebuildTables(step.connection, parts, (range) => rawPage(step.connection, range), options.onProgress);
+    const rebuild = (): Promise<void> =>
+      rebuildTables(step.connection, parts, (range) => rawPage(step.connection, range), options.onProgress);
     await rebuild();
   }
 }
@@ -94,13 +102,19 @@ function look(driver: Driver, parts: LedgerParts): { ready: true; connection: Co
   const connection = new Connection(driver, parts.tables);
   const head = connection.head();
   checkHead(head, parts.projectionVersion);
-  if (head.projection < parts.projectionVersion) throw new DeedbookError("store_read_only", { operation: "rebuild tables of an older version" });
+  if (head.projection < parts.projectionVersion)
+    throw new DeedbookError("store_read_only", { operation: "rebuild tables of an older version" });
   parts.time.saw(head);
   return { ready: true, connection };
 }
 
 /** One immediate transaction: makes what is missing, and writes what this opening has to say. */
-function enter(options: OpenOptions, parts: LedgerParts, driver: Driver, notify: Notify): { ready: boolean; connection: Connection } {
+function enter(
+  options: OpenOptions,
+  parts: LedgerParts,
+  driver: Driver,
+  notify: Notify,
+): { ready: boolean; connection: Connection } {
   driver.begin.run();
   try {
     const fresh = !hasTables(driver);
@@ -113,8 +127,13 @@ function enter(options: OpenOptions, parts: LedgerParts, driver: Driver, notify:
       driver.rollback();
       return { ready: false, connection };
     }
-    const work = new Batch(transactionOn(connection), { ...parts, projector: parts.projector(), env: (t) => parts.envOf(t.read), overtime: () => false }, head);
-    for (const outcome of work.run(submissions(options, parts, connection, head, notify, fresh))) if ("error" in outcome) throw outcome.error;
+    const work = new Batch(
+      transactionOn(connection),
+      { ...parts, projector: parts.projector(), env: (t) => parts.envOf((request) => t.read(request)), overtime: () => false },
+      head,
+    );
+    for (const outcome of work.run(openingSubmissions(options, parts, connection, head, notify, fresh)))
+      if ("error" in outcome) throw outcome.error;
     if (work.appended > 0) {
       connection.writeHead(work.tip);
       driver.commit();
@@ -133,7 +152,9 @@ function enter(options: OpenOptions, parts: LedgerParts, driver: Driver, notify:
 }
 
 function hasTables(driver: Driver): boolean {
-  const found = driver.prepare("find tables", "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'head'").get() as { n: number };
+  const found = driver.prepare("find tables", "SELECT count(*) AS n FROM sqlite_schema WHERE name = 'head'").get() as {
+    n: number;
+  };
   return found.n > 0;
 }
 
@@ -141,48 +162,15 @@ function makeTables(options: OpenOptions, parts: LedgerParts, driver: Driver): v
   driver.exec("create log", LOG_SCHEMA);
   driver.exec("create tables", createTables(parts.tables, "", 1));
   driver
-    .prepare("make head", "INSERT INTO head (id, format, projection, position, link, at, bootId, monotonicMs, epoch) VALUES (1, ?, ?, 0, ?, 0, NULL, 0, 1)")
+    .prepare(
+      "make head",
+      "INSERT INTO head (id, format, projection, position, link, at, bootId, monotonicMs, epoch) VALUES (1, ?, ?, 0, ?, 0, NULL, 0, 1)",
+    )
     .run(FORMAT_VERSION, parts.projectionVersion, GENESIS_LINK);
   const file = identityOf(options.path);
   driver
     .prepare("make keys", "INSERT INTO keys (id, secret, identityKey, device, inode, rebuild) VALUES (1, ?, ?, ?, ?, NULL)")
     .run(Uint8Array.from(parts.random.bytes(32)), Uint8Array.from(parts.random.bytes(32)), file.device, file.inode);
-}
-
-function submissions(options: OpenOptions, parts: LedgerParts, connection: Connection, head: HeadRow, notify: Notify, fresh: boolean): Submission[] {
-  const now = parts.clock.now();
-  const uuid = (): string => parts.random.uuid(now);
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const { requireEnvRef } = options;
-  const all: Submission[] = [];
-  const submit = (command: Parameters<typeof systemSubmission>[0]): void => void all.push(systemSubmission(command, parts.random, now));
-  if (fresh) submit({ type: "book.create", bookId: uuid(), incarnationId: uuid(), format: FORMAT_VERSION, limits, requireEnvRef: requireEnvRef ?? false });
-  const recovery = fresh ? undefined : recoveryOf(options, parts, connection, head, notify);
-  if (recovery !== undefined) {
-    submit({ type: "book.recover", ...recovery, incarnationId: uuid(), ...(options.fork ? { bookId: uuid() } : {}) });
-    const file = identityOf(options.path);
-    const secret = options.fork ? Uint8Array.from(parts.random.bytes(32)) : connection.keys().secret;
-    connection.driver.prepare("remember file", "UPDATE keys SET secret = ?, device = ?, inode = ? WHERE id = 1").run(secret, file.device, file.inode);
-  }
-  const configured = { ...(options.limits === undefined ? {} : { limits: options.limits }), ...(requireEnvRef === undefined ? {} : { requireEnvRef }) };
-  submit({ type: "book.configure", ...configured });
-  return all;
-}
-
-/** Whether the file is not what was last known here: a lost tail, another history, a copy. */
-function recoveryOf(options: OpenOptions, parts: LedgerParts, connection: Connection, head: HeadRow, notify: Notify): Recovery | undefined {
-  const { incarnation } = parts.envOf((request) => connection.rows.read(request));
-  const known = notify.read();
-  const sameFile = known !== undefined && known.incarnation === incarnation.number && known.incarnationId === incarnation.id;
-  if (known !== undefined && (known.incarnation > incarnation.number || (sameFile && known.position > head.position)))
-    return { reason: options.fork ? "forked" : "lostTail", lostFrom: head.position + 1, lostTo: Math.max(known.position, head.position + 1) };
-  if (options.fork) return { reason: "forked" };
-  const keys = connection.keys();
-  const file = identityOf(options.path);
-  if (keys.device !== file.device || keys.inode !== file.inode) return { reason: "copied" };
-  if (sameFile && known.position > 0 && (connection.log.link.get(known.position) as { link: string } | undefined)?.link !== known.link)
-    return { reason: "diverged" };
-  return undefined;
 }
 
 function faults<T>(options: OpenOptions, work: () => T): T {
@@ -192,7 +180,11 @@ function faults<T>(options: OpenOptions, work: () => T): T {
     const fault = storeFault(error, "open");
     if (fault === undefined) throw error;
     if (fault.code === "store_io" && options.readOnly)
-      throw new DeedbookError("store_read_only", { operation: "open (a WAL file needs a writable folder: copy it there)" }, { cause: error });
+      throw new DeedbookError(
+        "store_read_only",
+        { operation: "open (a WAL file needs a writable folder: copy it there)" },
+        { cause: error },
+      );
     throw fault;
   }
 }

@@ -46,7 +46,7 @@ export async function rebuildTables(
   }
   const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
   const fold: FoldParts = { page, projector: parts.projector(), upcast: parts.upcast, apply: (change) => shadow.apply(change) };
-  for (let done = 0; done >= 0; ) {
+  for (let done = 0; done >= 0;) {
     const step = await locked(connection, parts, () => advance(connection, parts, fold, token, done));
     onProgress?.({ phase: "rebuild", done: step.done, total: step.total });
     if (step.finished) break;
@@ -84,7 +84,9 @@ function advance(connection: Connection, parts: RebuildParts, fold: FoldParts, t
 }
 
 function swap(connection: Connection, parts: RebuildParts, epoch: number): void {
-  const renames = parts.tables.map((t) => `ALTER TABLE ${tableName(t.name, SHADOW)} RENAME TO ${tableName(t.name, "")};\n`).join("");
+  const renames = parts.tables
+    .map((t) => `ALTER TABLE ${tableName(t.name, SHADOW)} RENAME TO ${tableName(t.name, "")};\n`)
+    .join("");
   connection.driver.exec("swap tables", dropTables(parts.tables, "") + renames);
   const finish = connection.driver.prepare("finish rebuild", "UPDATE head SET projection = ?, epoch = ? WHERE id = 1");
   finish.run(parts.projectionVersion, epoch);

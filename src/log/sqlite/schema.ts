@@ -55,7 +55,9 @@ export function tableName(table: string, set: string): string {
 }
 
 export function createTables(tables: readonly TableDef[], set: string, epoch: number): string {
-  return tables.map((table) => createTable(table, set) + table.indexes.map((i) => createIndex(table, i, set, epoch)).join("")).join("");
+  return tables
+    .map((table) => createTable(table, set) + table.indexes.map((i) => createIndex(table, i, set, epoch)).join(""))
+    .join("");
 }
 
 export function dropTables(tables: readonly TableDef[], set: string): string {
@@ -85,7 +87,8 @@ export function literalConditions(conditions: readonly Condition[]): string {
 }
 
 function literalCondition(condition: Condition): string {
-  if ("is" in condition) return condition.is === null ? `${condition.column} IS NULL` : `${condition.column} = ${literal(condition.is)}`;
+  if ("is" in condition)
+    return condition.is === null ? `${condition.column} IS NULL` : `${condition.column} = ${literal(condition.is)}`;
   invariant("isNot" in condition, "partial indexes use is and isNot only");
   return condition.isNot === null ? `${condition.column} IS NOT NULL` : `${condition.column} <> ${literal(condition.isNot)}`;
 }

@@ -1,11 +1,10 @@
 // The ledger on one SQLite file: a batch is one immediate transaction, a read is one state.
 import { type Observable } from "rxjs";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
-import { BATCH_WORK_MS, LOCK_TIMEOUT_MS_DEFAULT, SLICE_WORK_MS } from "../../core/limits.ts";
+import { BATCH_WORK_MS, LOCK_TIMEOUT_MS_DEFAULT } from "../../core/limits.ts";
 import { Batch, gather, type BatchParts } from "../batch.ts";
 import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
-import { SWEEPS } from "../fold.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
 import type { DriftReport, Executed, Head, Ledger, Progress, RawRecord, RecordRange } from "../port.ts";
@@ -13,6 +12,7 @@ import { checkHead, connect, Connection, switchToWal, type ConnectionOptions, ty
 import { driftOf } from "./drift.ts";
 import { isBusy, sqliteCode, storeFault } from "./driver.ts";
 import { rebuildTables } from "./rebuild.ts";
+import { sweepSlice } from "./sweep.ts";
 import { rememberUnknown } from "../unknown-commits.ts";
 import { rawPage, transactionOn } from "./transaction.ts";
 
@@ -49,7 +49,9 @@ export class SqliteLedger implements Ledger {
   execute(batch: readonly Submission[]): Promise<Executed> {
     if (this.ended !== undefined) return Promise.resolve(failed(batch, this.ended));
     if (this.options.readOnly)
-      return Promise.resolve(failed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })));
+      return Promise.resolve(
+        failed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })),
+      );
     return Promise.resolve(this.attempt(batch));
   }
 
@@ -200,23 +202,7 @@ export class SqliteLedger implements Ledger {
   }
 
   sweep(): Promise<boolean> {
-    return this.retrying("sweep", () => this.sweepNow());
-  }
-
-  private sweepNow(): boolean {
-    const { driver, tables } = this.connection;
-    const start = this.parts.clock.monotonic();
-    const overtime = (): boolean => this.parts.clock.monotonic() - start >= SLICE_WORK_MS;
-    return this.connection.within(driver.begin, "sweep", () => {
-      for (;;) {
-        const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
-        if (next === undefined) return false;
-        const life = next["lifeId"] as string;
-        for (const table of this.parts.swept) while (tables.removeSome(table, [life], 200) > 0) if (overtime()) return true;
-        tables.apply({ remove: SWEEPS, key: [life] });
-        if (overtime()) return true;
-      }
-    });
+    return this.retrying("sweep", () => sweepSlice(this.connection, this.parts));
   }
 
   rebuild(onProgress?: (progress: Progress) => void): Promise<void> {

@@ -1,11 +1,13 @@
 // Every statement of the ledger: those of the log by name, those of the tables made from their descriptions.
 import { invariant } from "../../core/invariant.ts";
-import type { Cell, Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
+import type { Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
 import type { Driver, SqlValue, Statement } from "./driver.ts";
+import { beyond, bound, comparison, equals, prefixShape, whereShape, whereValues } from "./conditions.ts";
 import { literalConditions, tableName } from "./schema.ts";
 
 const LOG_COLUMNS = "position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link";
-const WITH_PAYLOAD = "l.position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link, salt, json AS payload";
+const WITH_PAYLOAD =
+  "l.position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link, salt, json AS payload";
 const JOINED = `SELECT ${WITH_PAYLOAD} FROM log l LEFT JOIN payloads p ON p.position = l.position`;
 
 /** Statements over the log and the head; each is a search by the primary key. */
@@ -20,9 +22,15 @@ export function logStatements(driver: Driver) {
     keys: p("read keys", "SELECT secret, identityKey, device, inode, rebuild FROM keys WHERE id = 1"),
     link: p("read link", "SELECT link FROM log WHERE position = ?"),
     forward: p("read records", `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`),
-    backward: p("read records back", `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position DESC LIMIT ?`),
+    backward: p(
+      "read records back",
+      `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position DESC LIMIT ?`,
+    ),
     forwardFull: p("read records and bodies", `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position LIMIT ?`),
-    backwardFull: p("read records and bodies back", `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position DESC LIMIT ?`),
+    backwardFull: p(
+      "read records and bodies back",
+      `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position DESC LIMIT ?`,
+    ),
   };
 }
 
@@ -42,7 +50,11 @@ export class TableStatements {
   get(table: string, key: Key): Row | undefined {
     const statement =
       this.cache.get(table) ??
-      this.make(table, () => `SELECT ${this.columns(table)} FROM ${this.name(table)} WHERE ${equals(this.def(table).key)}`, `get ${table}`);
+      this.make(
+        table,
+        () => `SELECT ${this.columns(table)} FROM ${this.name(table)} WHERE ${equals(this.def(table).key)}`,
+        `get ${table}`,
+      );
     return statement.get(...(key as SqlValue[])) as Row | undefined;
   }
 
@@ -55,7 +67,8 @@ export class TableStatements {
 
   count(table: string, index: string | undefined, prefix: Key, where: readonly Condition[] | undefined): number {
     const shape = `count ${table} ${index ?? ""} ${prefixShape(prefix)} ${whereShape(where)}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => this.countSql(table, index, prefix, where), `count ${table}`);
+    const statement =
+      this.cache.get(shape) ?? this.make(shape, () => this.countSql(table, index, prefix, where), `count ${table}`);
     return (statement.get(...bound(prefix), ...whereValues(where)) as { n: number }).n;
   }
 
@@ -76,7 +89,8 @@ export class TableStatements {
   /** The highest value of a column, 0 for none. Looks at every row: for openings after a loss only. */
   max(table: string, column: string): number {
     const shape = `max ${table} ${column}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => `SELECT max(${column}) AS n FROM ${this.name(table)}`, shape);
+    const statement =
+      this.cache.get(shape) ?? this.make(shape, () => `SELECT max(${column}) AS n FROM ${this.name(table)}`, shape);
     return (statement.get() as { n: number | null }).n ?? 0;
   }
 
@@ -92,7 +106,11 @@ export class TableStatements {
     const shape = `put ${table}`;
     const statement =
       this.cache.get(shape) ??
-      this.make(shape, () => `INSERT OR REPLACE INTO ${this.name(table)} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`, shape);
+      this.make(
+        shape,
+        () => `INSERT OR REPLACE INTO ${this.name(table)} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+        shape,
+      );
     statement.run(...names.map((name) => row[name] as SqlValue));
   }
 
@@ -107,14 +125,17 @@ export class TableStatements {
 
   private remove(table: string, key: Key): void {
     const shape = `remove ${table}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => `DELETE FROM ${this.name(table)} WHERE ${equals(this.def(table).key)}`, shape);
+    const statement =
+      this.cache.get(shape) ??
+      this.make(shape, () => `DELETE FROM ${this.name(table)} WHERE ${equals(this.def(table).key)}`, shape);
     statement.run(...(key as SqlValue[]));
   }
 
   private removeRange(table: string, index: string | undefined, prefix: Key): void {
     const shape = `removeRange ${table} ${index ?? ""} ${prefix.length}`;
     const columns = this.indexColumns(table, index).slice(0, prefix.length);
-    const statement = this.cache.get(shape) ?? this.make(shape, () => `DELETE FROM ${this.name(table)} WHERE ${equals(columns)}`, shape);
+    const statement =
+      this.cache.get(shape) ?? this.make(shape, () => `DELETE FROM ${this.name(table)} WHERE ${equals(columns)}`, shape);
     statement.run(...(prefix as SqlValue[]));
   }
 
@@ -139,7 +160,8 @@ export class TableStatements {
     const conditions = this.conditions(request.scan, request.index, request.prefix, request.where, (all) => {
       if (request.after !== undefined) all.push(beyond(rest.slice(0, request.after.length), request.reverse === true));
     });
-    const order = rest.length === 0 ? "" : ` ORDER BY ${rest.map((c) => (request.reverse === true ? `${c} DESC` : c)).join(", ")}`;
+    const order =
+      rest.length === 0 ? "" : ` ORDER BY ${rest.map((c) => (request.reverse === true ? `${c} DESC` : c)).join(", ")}`;
     return `SELECT ${this.columns(request.scan)} FROM ${this.name(request.scan)}${conditions}${order} LIMIT ?`;
   }
 
@@ -198,43 +220,4 @@ export class TableStatements {
   private name(table: string): string {
     return tableName(table, this.set);
   }
-}
-
-function equals(columns: readonly string[]): string {
-  return columns.map((c) => `${c} = ?`).join(" AND ");
-}
-
-function beyond(columns: readonly string[], reverse: boolean): string {
-  const sign = reverse ? "<" : ">";
-  return columns.length === 1 ? `${columns[0]} ${sign} ?` : `(${columns.join(", ")}) ${sign} (${columns.map(() => "?").join(", ")})`;
-}
-
-function prefixShape(prefix: Key): string {
-  return prefix.map((cell) => (cell === null ? "0" : "?")).join("");
-}
-
-function bound(prefix: Key): SqlValue[] {
-  return prefix.filter((cell): cell is string | number => cell !== null);
-}
-
-function comparison(condition: Condition): string {
-  if ("is" in condition) return condition.is === null ? `${condition.column} IS NULL` : `${condition.column} = ?`;
-  if ("isNot" in condition) return condition.isNot === null ? `${condition.column} IS NOT NULL` : `${condition.column} <> ?`;
-  if ("atLeast" in condition) return `${condition.column} >= ?`;
-  return "below" in condition ? `${condition.column} < ?` : `${condition.column} <= ?`;
-}
-
-function conditionValue(condition: Condition): Cell {
-  if ("is" in condition) return condition.is;
-  if ("isNot" in condition) return condition.isNot;
-  if ("atLeast" in condition) return condition.atLeast;
-  return "below" in condition ? condition.below : condition.atMost;
-}
-
-function whereShape(where: readonly Condition[] | undefined): string {
-  return where === undefined ? "" : where.map(comparison).join("&");
-}
-
-function whereValues(where: readonly Condition[] | undefined): SqlValue[] {
-  return (where ?? []).map(conditionValue).filter((cell): cell is string | number => cell !== null);
 }

@@ -8,7 +8,20 @@ export function transactionOn({ rows, tables, log }: Connection): Transaction {
   return {
     read: (request) => rows.read(request),
     append(r) {
-      log.append.run(r.position, r.at, r.type, r.subjectKind, r.subject, r.prev, r.version, r.rules, r.facts, r.meta, r.payloadHash, r.link);
+      log.append.run(
+        r.position,
+        r.at,
+        r.type,
+        r.subjectKind,
+        r.subject,
+        r.prev,
+        r.version,
+        r.rules,
+        r.facts,
+        r.meta,
+        r.payloadHash,
+        r.link,
+      );
       if (r.payload != null && r.salt != null) log.putPayload.run(r.position, r.salt, r.payload);
     },
     apply: (change) => tables.apply(change),

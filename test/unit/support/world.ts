@@ -13,7 +13,8 @@ import type { Body, Cell, Condition, Key, ReadRequest, Row, RowChange, ScanReque
 import { grants } from "../../../src/projections/grants.ts";
 import { handovers } from "../../../src/projections/handovers.ts";
 import { leases } from "../../../src/projections/leases.ts";
-import { TABLES, type ProcessRow } from "../../../src/projections/tables.ts";
+import { TABLES } from "../../../src/projections/table-defs.ts";
+import { type ProcessRow } from "../../../src/projections/tables.ts";
 
 /** A running process that was registered by record 1. */
 export function aProcess(id: string, over: Partial<ProcessRow> = {}): ProcessRow {

@@ -1,0 +1,44 @@
+// Conditions of reads as SQL with placeholders, and the values that go with them.
+import type { Cell, Condition, Key } from "../rows.ts";
+import type { SqlValue } from "./driver.ts";
+
+export function equals(columns: readonly string[]): string {
+  return columns.map((c) => `${c} = ?`).join(" AND ");
+}
+
+export function beyond(columns: readonly string[], reverse: boolean): string {
+  const sign = reverse ? "<" : ">";
+  return columns.length === 1
+    ? `${columns[0]} ${sign} ?`
+    : `(${columns.join(", ")}) ${sign} (${columns.map(() => "?").join(", ")})`;
+}
+
+export function prefixShape(prefix: Key): string {
+  return prefix.map((cell) => (cell === null ? "0" : "?")).join("");
+}
+
+export function bound(prefix: Key): SqlValue[] {
+  return prefix.filter((cell): cell is string | number => cell !== null);
+}
+
+export function comparison(condition: Condition): string {
+  if ("is" in condition) return condition.is === null ? `${condition.column} IS NULL` : `${condition.column} = ?`;
+  if ("isNot" in condition) return condition.isNot === null ? `${condition.column} IS NOT NULL` : `${condition.column} <> ?`;
+  if ("atLeast" in condition) return `${condition.column} >= ?`;
+  return "below" in condition ? `${condition.column} < ?` : `${condition.column} <= ?`;
+}
+
+function conditionValue(condition: Condition): Cell {
+  if ("is" in condition) return condition.is;
+  if ("isNot" in condition) return condition.isNot;
+  if ("atLeast" in condition) return condition.atLeast;
+  return "below" in condition ? condition.below : condition.atMost;
+}
+
+export function whereShape(where: readonly Condition[] | undefined): string {
+  return where === undefined ? "" : where.map(comparison).join("&");
+}
+
+export function whereValues(where: readonly Condition[] | undefined): SqlValue[] {
+  return (where ?? []).map(conditionValue).filter((cell): cell is string | number => cell !== null);
+}

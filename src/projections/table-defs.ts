@@ -1,0 +1,161 @@
+// How the tables are laid out: columns, keys and the indexes that queries go by.
+import type { TableDef } from "../log/rows.ts";
+
+/** Raised when a table's shape or a projection's meaning changes: tables of another version are rebuilt from the log. */
+export const PROJECTION_VERSION = 1;
+
+const int = "integer";
+const text = "text";
+const intOrNull = "integer?";
+const textOrNull = "text?";
+
+export const TABLES: readonly TableDef[] = [
+  {
+    name: "processes",
+    key: ["id"],
+    columns: {
+      id: text,
+      lifeId: text,
+      state: text,
+      disposition: text,
+      registrationHash: text,
+      identityKind: text,
+      identityLabel: textOrNull,
+      definition: textOrNull,
+      originatorScopeId: text,
+      causedByOccurrenceId: textOrNull,
+      causedBySubscriptionId: textOrNull,
+      envRef: textOrNull,
+      wakeSessionId: textOrNull,
+      wakeFrameId: textOrNull,
+      registeredPosition: int,
+      createdAtMs: int,
+      updatedAtMs: int,
+      changePosition: int,
+      lastPosition: int,
+      linkPosition: int,
+      externalRefPosition: intOrNull,
+      externalRefHash: textOrNull,
+      startedOwner: textOrNull,
+      startedAtMs: intOrNull,
+      abandonPosition: intOrNull,
+      abandonHasReason: intOrNull,
+      abandonRequestedBy: textOrNull,
+      abandonRequestedAtMs: intOrNull,
+      waitName: textOrNull,
+      waitOrdinal: intOrNull,
+      waitSinceMs: intOrNull,
+      terminalPosition: intOrNull,
+      lastSequence: int,
+      ackCount: int,
+      grantCount: int,
+      handoverCount: int,
+      leaseFence: int,
+      leaseToken: textOrNull,
+      leaseOwner: textOrNull,
+      leaseClaimedAtMs: intOrNull,
+      leaseExpiresAtMs: intOrNull,
+    },
+    indexes: [
+      { name: "processes_running", columns: ["id"], where: [{ column: "state", is: "running" }] },
+      { name: "processes_finished", columns: ["updatedAtMs", "id"], where: [{ column: "state", isNot: "running" }] },
+      { name: "processes_wake_session", columns: ["wakeSessionId", "id"], where: [{ column: "wakeSessionId", isNot: null }] },
+      {
+        name: "processes_references",
+        columns: ["definition", "envRef", "id"],
+        where: [
+          { column: "state", is: "running" },
+          { column: "definition", isNot: null },
+        ],
+      },
+      {
+        name: "processes_environments",
+        columns: ["envRef", "id"],
+        where: [
+          { column: "state", is: "running" },
+          { column: "definition", is: null },
+          { column: "envRef", isNot: null },
+        ],
+      },
+    ],
+  },
+  {
+    name: "events",
+    key: ["lifeId", "sequence"],
+    clustered: true,
+    life: "lifeId",
+    columns: {
+      lifeId: text,
+      sequence: int,
+      position: int,
+      eventType: text,
+      atMs: int,
+      replayKey: textOrNull,
+      payloadHash: text,
+      wake: int,
+      terminal: textOrNull,
+    },
+    indexes: [
+      { name: "events_replay_key", columns: ["lifeId", "replayKey"], where: [{ column: "replayKey", isNot: null }] },
+      { name: "events_wakes", columns: ["lifeId", "sequence"], where: [{ column: "wake", is: 1 }] },
+    ],
+  },
+  {
+    name: "wakeAcks",
+    key: ["lifeId", "sequence"],
+    clustered: true,
+    life: "lifeId",
+    columns: { lifeId: text, sequence: int },
+    indexes: [],
+  },
+  {
+    name: "grants",
+    key: ["scopeId", "processId"],
+    clustered: true,
+    columns: {
+      scopeId: text,
+      processId: text,
+      lifeId: text,
+      sessionId: text,
+      frameId: text,
+      position: int,
+      descriptorHash: text,
+    },
+    indexes: [
+      { name: "grants_process", columns: ["lifeId", "sessionId", "scopeId"] },
+      { name: "grants_session", columns: ["sessionId", "processId", "scopeId"] },
+    ],
+  },
+  {
+    name: "handovers",
+    key: ["lifeId", "ordinal"],
+    clustered: true,
+    columns: { lifeId: text, ordinal: int, position: int, reason: text, programHash: textOrNull, contentHash: text },
+    indexes: [],
+  },
+  {
+    name: "refusals",
+    key: ["subjectKind", "subjectId", "code", "owner"],
+    clustered: true,
+    columns: { subjectKind: text, subjectId: text, code: text, owner: text, at: int, position: int },
+    indexes: [],
+  },
+  { name: "subjects", key: ["kind", "id"], clustered: true, columns: { kind: text, id: text, lastPosition: int }, indexes: [] },
+  {
+    name: "book",
+    key: ["id"],
+    columns: {
+      id: text,
+      bookId: text,
+      incarnation: int,
+      incarnationId: text,
+      fenceFloor: int,
+      requireEnvRef: int,
+      idBytesMax: int,
+      payloadBytesMax: int,
+      lastPosition: int,
+    },
+    indexes: [],
+  },
+  { name: "sweeps", key: ["lifeId"], columns: { lifeId: text, position: int }, indexes: [] },
+];
