@@ -84,7 +84,13 @@ export class Book {
     this.leases = new Leases(context);
     this.handovers = new Handovers(context);
     const { ledger, env } = opened;
-    this.history = new History({ ledger, upcast, limits: env.limits, ensureOpen: (operation) => ensureOpen(opened, operation) });
+    this.history = new History({
+      ledger,
+      upcast,
+      limits: env.limits,
+      closed: opened.closed.signal,
+      ensureOpen: (operation) => ensureOpen(opened, operation),
+    });
     this.durabilityTier = opened.tier;
   }
 
@@ -107,7 +113,7 @@ export class Book {
   async rebuild(options: { onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     const { opened } = this;
     ensureOpen(opened, "rebuild");
-    opened.rebuilding ??= opened.ledger.rebuild(options.onProgress).finally(() => {
+    opened.rebuilding ??= opened.ledger.rebuild({ ...options, signal: opened.closed.signal }).finally(() => {
       opened.rebuilding = undefined;
       sweepOn(opened);
     });

@@ -51,6 +51,8 @@ export interface HistoryParts {
   ledger: Ledger;
   upcast: Upcast;
   limits: Limits;
+  /** Aborts when the book closes. */
+  closed: AbortSignal;
   /** Throws `store_closed` when the book is closed. */
   ensureOpen(operation: string): void;
 }
@@ -111,7 +113,8 @@ export class History {
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.parts.ensureOpen("history.verify");
-    return verifyLog(this.parts.ledger, parseJson(VerifyForm as z.ZodType<VerifyOptions>, options, "options", this.parts.limits));
+    const asked = parseJson(VerifyForm as z.ZodType<VerifyOptions>, options, "options", this.parts.limits);
+    return verifyLog(this.parts.ledger, asked, this.parts.closed);
   }
 
   /** The last position about a subject; undefined when it has no row, as after a prune. */

@@ -181,11 +181,10 @@ export function tailEvents(
     ...vigil(ctx, "events.tail", signal),
     reader: () => {
       let after = from;
-      let life: { lifeId: string } | undefined;
+      let lifeId: string | undefined;
       return async () => {
-        const page = await readEvents(ctx, id, { after, limit: PAGE_LIMIT_DEFAULT, ...life });
-        life ??= { lifeId: page.lifeId };
-        if (page.lifeId !== life.lifeId) throw new DeedbookError("process_unknown", { processId: id, ...life });
+        const page = await readEvents(ctx, id, { after, limit: PAGE_LIMIT_DEFAULT, lifeId });
+        lifeId = page.lifeId;
         const items = readable(id, page);
         after = items.at(-1)?.sequence ?? after;
         return { items, more: items.length > 0 && (page.cursor !== undefined || page.unreadable.length > 0) };

@@ -4,18 +4,14 @@ import { DeedbookError } from "../core/errors.ts";
 import { invariant } from "../core/invariant.ts";
 import { BATCH_COMMANDS_MAX, QUEUE_COMMANDS_MAX } from "../core/limits.ts";
 import type { Outcome, Submission } from "../log/decision.ts";
+import { allFailed } from "../log/batch.ts";
 import { backoffMs } from "../log/lock.ts";
-import type { Executed, Ledger } from "../log/port.ts";
+import type { Ledger } from "../log/port.ts";
 
 export interface BusParts {
   ledger: Pick<Ledger, "execute">;
   clock: Clock;
   random: Random;
-}
-
-/** A ledger answers, also when it fails; should it throw all the same, nobody is left waiting. */
-function failed(batch: readonly unknown[], error: unknown): Executed {
-  return { kind: "done", outcomes: batch.map(() => ({ kind: "fault", error: error as Error })) };
 }
 
 interface Waiting {
@@ -82,7 +78,7 @@ export class CommandBus {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.running !== undefined || this.queue.length === 0) return;
+    if (this.closing || this.scheduled || this.running !== undefined || this.queue.length === 0) return;
     this.scheduled = true;
     const now = this.parts.clock.monotonic();
     const quiet = this.lastBatch <= 1 && now - this.lastImmediateMs < MICROTASK_QUIET_MS;
@@ -111,7 +107,7 @@ export class CommandBus {
       for (const waiting of batch) this.detach(waiting);
       const executed = await this.parts.ledger
         .execute(batch.map((waiting) => waiting.submission))
-        .catch((error: unknown) => failed(batch, error));
+        .catch((error: unknown) => allFailed(batch, error as Error)); // a ledger answers, also when it fails: nobody is left waiting
       if (executed.kind === "done") {
         invariant(executed.outcomes.length > 0, "a batch comes to something");
         this.lastBatch = executed.outcomes.length;
@@ -122,8 +118,9 @@ export class CommandBus {
       }
       this.reattach();
       this.expire();
-      if (this.queue.length === 0) return;
+      if (this.closing || this.queue.length === 0) return;
       await this.parts.clock.sleep(backoffMs(tries, this.parts.random));
+      if (this.closing) return; // nothing of it was done: it ends with store_closed
       this.expire();
     }
   }

@@ -1,5 +1,5 @@
 // Whether a payload fits its JSON Schema: the verdict, the schemas that cannot be used, and the validators kept in memory.
-import { _, Ajv, type Options, type ValidateFunction } from "ajv";
+import { _, Ajv, type KeywordCxt, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { LRUCache } from "lru-cache";
@@ -84,6 +84,7 @@ function compile(text: string): Check {
   });
   const rewritten = rewriteSchema(schema, found, expandRefs(schema, found, dialect), dialect);
   const validate = newValidator(patterns).compile(rewritten);
+  withSteps(() => validate(null)); // the engine parses a function when it is first called, and may find it nested too deeply
   return (payload) => judge(validate, payload);
 }
 
@@ -176,7 +177,7 @@ function newValidator(patterns: Patterns): Ajv2020 {
     meta: false,
     validateSchema: false,
     inlineRefs: false,
-    code: { regExp, process: mended },
+    code: { regExp, process: mended, optimize: false },
   });
   for (const keyword of ["enum", "const", "uniqueItems"]) validator.removeKeyword(keyword);
   addKeywords(validator);
@@ -187,7 +188,11 @@ function addKeywords(validator: Ajv2020): void {
   validator.addKeyword({
     keyword: STEP_KEYWORD,
     before: "$ref",
-    code: ({ gen, data, schema }) => gen.code(_`${gen.scopeValue("func", { ref: spendOnValue })}(${data}, ${schema === true})`),
+    code({ gen, data, schema }: KeywordCxt) {
+      const spend = gen.scopeValue("func", { ref: spendOnValue });
+      const [members, items] = [schema === "members" || schema === "both", schema === "items" || schema === "both"];
+      gen.code(_`${spend}(${data}, ${members}, ${items})`);
+    },
   });
   validator.addKeyword({
     keyword: "enum",

@@ -3,29 +3,20 @@ import { setMember, type Json, type JsonObject } from "../core/json.ts";
 import { isObject, places, type Dialect, type Place, type Places } from "./schema-places.ts";
 import { targets } from "./schema-refs.ts";
 
-/** The keyword by which each schema is counted as a step; its value says whether the members of an object count too. */
+/** The keyword by which each schema is counted as a step; its value says what its application walks over besides. */
 export const STEP_KEYWORD = "$step";
 
 /** What is copied as it is. Everything else is an annotation, unknown, or means something to the validator only. */
-const ASSERTIONS = [
-  ...[
-    "type",
-    "enum",
-    "const",
-    "multipleOf",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-  ],
-  ...["pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required"],
-];
+const ASSERTIONS_OF_07 = (
+  "type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern " +
+  "maxItems minItems uniqueItems maxProperties minProperties required"
+).split(" ");
 const ASSERTIONS_SINCE_2019 = ["maxContains", "minContains", "dependentRequired"];
-const OVER_MEMBERS = [
-  ...["maxProperties", "minProperties", "propertyNames", "additionalProperties", "patternProperties", "unevaluatedProperties"],
-];
+const OVER_MEMBERS =
+  "maxProperties minProperties propertyNames additionalProperties patternProperties unevaluatedProperties".split(" ");
+
+/** `members`: all members of an object, whatever they are; `items`: an error may be kept for each item of an array. */
+export type Walk = "nothing" | "members" | "items" | "both";
 
 type Draft = Record<string, unknown>;
 
@@ -53,7 +44,7 @@ export function rewriteSchema(root: JsonObject, found: Places, referred: Readonl
     if (!onlyRef) copyAssertions(schema, draft, dialect);
     for (const place of places(schema, dialect)) if (place.reach !== "store") put(draft, schema, place, rewrite(place.schema));
     for (const target of targets(schema, found, dialect)) alsoApply(draft, rewrite(target));
-    if (Object.keys(draft).length > 0) draft[STEP_KEYWORD] = OVER_MEMBERS.some((keyword) => Object.hasOwn(draft, keyword));
+    if (Object.keys(draft).length > 0) draft[STEP_KEYWORD] = walk(draft);
     return draft as JsonObject;
   };
 
@@ -62,14 +53,21 @@ export function rewriteSchema(root: JsonObject, found: Places, referred: Readonl
   return Object.keys(definitions).length === 0 ? rewritten : { ...rewritten, $defs: definitions as JsonObject };
 }
 
+function walk(draft: Draft): Walk {
+  const members = OVER_MEMBERS.some((keyword) => Object.hasOwn(draft, keyword));
+  const items = Object.hasOwn(draft, "contains");
+  if (members) return items ? "both" : "members";
+  return items ? "items" : "nothing";
+}
+
 function copyAssertions(schema: JsonObject, draft: Draft, dialect: Dialect): void {
-  const keywords = dialect === "draft-07" ? ASSERTIONS : [...ASSERTIONS, ...ASSERTIONS_SINCE_2019];
+  const keywords = dialect === "draft-07" ? ASSERTIONS_OF_07 : [...ASSERTIONS_OF_07, ...ASSERTIONS_SINCE_2019];
   for (const keyword of keywords) if (Object.hasOwn(schema, keyword)) draft[keyword] = schema[keyword];
   const dependencies = schema["dependencies"];
   if (!isObject(dependencies)) return;
   for (const key of Object.keys(dependencies)) {
     if (Array.isArray(dependencies[key]))
-      alsoApply(draft, { dependentRequired: single(key, dependencies[key]), [STEP_KEYWORD]: false });
+      alsoApply(draft, { dependentRequired: single(key, dependencies[key]), [STEP_KEYWORD]: "nothing" });
   }
 }
 
@@ -77,7 +75,8 @@ function copyAssertions(schema: JsonObject, draft: Draft, dialect: Dialect): voi
 function put(draft: Draft, schema: JsonObject, place: Place, rewritten: Json): void {
   const { keyword, key } = place;
   const tuple = Array.isArray(schema["items"]);
-  if (keyword === "dependencies") alsoApply(draft, { dependentSchemas: single(key as string, rewritten), [STEP_KEYWORD]: false });
+  if (keyword === "dependencies")
+    alsoApply(draft, { dependentSchemas: single(key as string, rewritten), [STEP_KEYWORD]: "nothing" });
   else if (keyword === "items" && tuple) list(draft, "prefixItems").push(rewritten);
   else if (keyword === "additionalItems") putRest(draft, tuple, rewritten);
   else if (keyword === "properties" && key === "__proto__") putProto(draft, schema, rewritten);

@@ -3,8 +3,8 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { canonicalJson } from "../core/json.ts";
 import { isObject } from "./schema-places.ts";
 
-/** Steps, of some 50 ns each, that one payload may take; a large honest payload takes a tenth. */
-export const SCHEMA_STEPS_MAX = 50_000_000;
+/** Steps, of some 100 ns each, that one payload may take; the largest payloads with honest schemas take a few millions. */
+export const SCHEMA_STEPS_MAX = 20_000_000;
 
 export class OutOfSteps extends Error {}
 
@@ -22,16 +22,19 @@ function spend(steps: number): void {
   if (stepsLeft < 0) throw new OutOfSteps(`it takes more than ${SCHEMA_STEPS_MAX} steps`);
 }
 
+/** What an item costs of which an error may be kept until the end. */
+const KEPT_ERROR_STEPS = 20;
+
 /** One schema is applied to one value. */
-export function spendOnValue(value: Json, overMembers: boolean): void {
+export function spendOnValue(value: Json, overMembers: boolean, overItems: boolean): void {
   if (typeof value === "string") spend(1 + (value.length >> 4));
-  else if (Array.isArray(value)) spend(1 + (value.length >> 4));
+  else if (Array.isArray(value)) spend(1 + (overItems ? value.length * KEPT_ERROR_STEPS : value.length >> 4));
   else spend(overMembers && isObject(value) ? 1 + Object.keys(value).length : 1);
 }
 
 /** One pattern is searched in one text. */
 export function spendOnPattern(text: string, programSize: number): void {
-  spend(1 + text.length * (4 + (programSize >> 3)));
+  spend(1 + text.length * (2 + (programSize >> 4)));
 }
 
 /** The check of `enum`, and of `const` as a list of one. Equal is equal as JSON: own members only, in any order. */

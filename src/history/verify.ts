@@ -2,7 +2,7 @@
 import { GENESIS_LINK, nextLink, payloadHash, recordHash } from "../log/chain.ts";
 import { CHUNK_RECORDS } from "../core/limits.ts";
 import { turn } from "../log/fold.ts";
-import type { DriftReport, Head, Ledger, Progress, RawRecord } from "../log/port.ts";
+import type { DriftReport, Head, Ledger, Progress, RawRecord, Watch } from "../log/port.ts";
 
 /** A head that was kept outside the file: against it, a lost tail and a rewritten log are found. */
 export interface KnownHead {
@@ -38,7 +38,7 @@ export interface VerifyOptions {
 }
 
 /** Reads the whole log once for the chain and once for the tables. Writing may go on meanwhile. */
-export async function verifyLog(ledger: Ledger, options: VerifyOptions = {}): Promise<VerifyReport> {
+export async function verifyLog(ledger: Ledger, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport> {
   const { knownHead, onProgress } = options;
   const head = await ledger.head();
   const check = new ChainCheck(knownHead);
@@ -49,23 +49,21 @@ export async function verifyLog(ledger: Ledger, options: VerifyOptions = {}): Pr
     after = (page.at(-1) as RawRecord).position;
     onProgress?.({ phase: "verify", done: after, total: head.position });
     await turn();
+    signal.throwIfAborted();
   }
   check.end(head);
-  const tables = await driftedTables(ledger, check, onProgress);
+  const tables = await driftedTables(ledger, check, { onProgress, signal });
   const ok = check.findings.length === 0 && check.bodiesMissing === 0 && tables.length === 0;
   return { ok, head, records: check.records, findings: check.findings, bodiesMissing: check.bodiesMissing, drift: tables };
 }
 
 /** A log that cannot even be folded has drifted in a way of its own: it is told as a finding. */
-async function driftedTables(
-  ledger: Ledger,
-  check: ChainCheck,
-  onProgress: VerifyOptions["onProgress"],
-): Promise<VerifyReport["drift"]> {
+async function driftedTables(ledger: Ledger, check: ChainCheck, watch: Watch): Promise<VerifyReport["drift"]> {
   let report: DriftReport;
   try {
-    report = await ledger.drift(onProgress);
+    report = await ledger.drift(watch);
   } catch (error) {
+    watch.signal?.throwIfAborted();
     check.add(0, `the log cannot be folded: ${error instanceof Error ? error.message : String(error)}`);
     return [];
   }

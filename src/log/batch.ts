@@ -176,3 +176,8 @@ function toError(refused: Refused): DeedbookError {
 function touches(change: RowChange, table: string): boolean {
   return ("put" in change && change.put === table) || ("patch" in change && change.patch === table);
 }
+
+/** The answers of a batch of which nothing was done. */
+export function allFailed(batch: readonly unknown[], error: Error): { kind: "done"; outcomes: Outcome[] } {
+  return { kind: "done", outcomes: batch.map(() => ({ kind: "fault", error })) };
+}

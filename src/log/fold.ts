@@ -4,7 +4,7 @@ import { DeedbookError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { CHUNK_RECORDS } from "../core/limits.ts";
 import type { Projector } from "./decision.ts";
-import type { Progress, RawRecord, RecordRange } from "./port.ts";
+import type { RawRecord, RecordRange, Watch } from "./port.ts";
 import type { Fact, LogRecord, RecordMeta, Subject } from "./record.ts";
 import type { Row, RowChange, TableDef } from "./rows.ts";
 
@@ -59,11 +59,12 @@ export function foldChunk(parts: FoldParts, after: number, through: number): num
 }
 
 /** Folds all records through a position, giving the event loop a turn after each chunk. */
-export async function foldThrough(parts: FoldParts, through: number, onProgress?: (progress: Progress) => void): Promise<void> {
+export async function foldThrough(parts: FoldParts, through: number, { onProgress, signal }: Watch): Promise<void> {
   for (let done = 0; done < through;) {
     done = foldChunk(parts, done, through);
     onProgress?.({ phase: "verify", done, total: through });
     await turn();
+    signal?.throwIfAborted();
   }
 }
 

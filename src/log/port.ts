@@ -49,6 +49,13 @@ export interface Progress {
   total: number;
 }
 
+/** How long work is followed from outside: told of its progress, and ended early. */
+export interface Watch {
+  onProgress?: ((progress: Progress) => void) | undefined;
+  /** Ends it between two slices; what was done so far leaves no trace. */
+  signal?: AbortSignal | undefined;
+}
+
 export interface Ledger {
   /** Decides, appends and projects in order, in one transaction. "busy": the write lock is taken, nothing was done. */
   execute(batch: readonly Submission[]): Promise<Executed>;
@@ -62,9 +69,9 @@ export interface Ledger {
   /** Deletes a slice of what pruning hid; true when there is more. */
   sweep(): Promise<boolean>;
   /** Folds the log anew and swaps the tables at the end. */
-  rebuild(onProgress?: (progress: Progress) => void): Promise<void>;
+  rebuild(watch?: Watch): Promise<void>;
   /** Digests of the tables and of a fresh fold of the log through the same position. */
-  drift(onProgress?: (progress: Progress) => void): Promise<DriftReport>;
+  drift(watch?: Watch): Promise<DriftReport>;
   close(): Promise<void>;
 }
 

@@ -3,12 +3,12 @@ import type { Observable } from "rxjs";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
 import { unreachable } from "../../core/invariant.ts";
 import { BATCH_WORK_MS, CHUNK_RECORDS, DEFAULT_LIMITS, PAGE_BYTES_MAX } from "../../core/limits.ts";
-import { Batch, gather, type BatchParts, type Transaction } from "../batch.ts";
+import { allFailed, Batch, gather, type BatchParts, type Transaction } from "../batch.ts";
 import { parseBody, readBodies } from "../bodies.ts";
 import type { Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import { digestTable, foldThrough, SWEEPS } from "../fold.ts";
 import { systemSubmission, type BookOptions } from "../opening.ts";
-import type { DriftReport, Executed, Head, Ledger, Progress, RawRecord, RecordRange } from "../port.ts";
+import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import type { Body, Cell, ReadRequest } from "../rows.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { tablesOf, type MemoryState } from "./memory-store.ts";
@@ -55,7 +55,7 @@ export class MemoryLedger implements Ledger {
   execute(batch: readonly Submission[]): Promise<Executed> {
     if (this.closed) {
       const error = new DeedbookError("store_closed", { operation: "write" });
-      return Promise.resolve({ kind: "done", outcomes: batch.map(() => ({ kind: "fault", error })) });
+      return Promise.resolve(allFailed(batch, error));
     }
     return Promise.resolve({ kind: "done", outcomes: this.attempt(batch) });
   }
@@ -122,10 +122,10 @@ export class MemoryLedger implements Ledger {
     return Promise.resolve(true);
   }
 
-  async rebuild(onProgress?: (progress: Progress) => void): Promise<void> {
+  async rebuild(watch: Watch = {}): Promise<void> {
     for (;;) {
       const through = this.state.tip.position;
-      const fresh = await this.fold(through, onProgress);
+      const fresh = await this.fold(through, watch);
       if (this.state.tip.position === through) {
         tablesOf(this.state, this.parts.tables).restore(fresh);
         return;
@@ -133,18 +133,18 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  private async fold(through: number, onProgress?: (progress: Progress) => void): Promise<MemoryTables> {
+  private async fold(through: number, watch: Watch): Promise<MemoryTables> {
     const fresh = new MemoryTables(this.parts.tables);
     const { upcast } = this.parts;
     const parts = { page: (range: RecordRange) => page(this.state, range), projector: this.parts.projector(), upcast };
-    await foldThrough({ ...parts, apply: (change) => fresh.apply(change) }, through, onProgress);
+    await foldThrough({ ...parts, apply: (change) => fresh.apply(change) }, through, watch);
     return fresh;
   }
 
-  async drift(onProgress?: (progress: Progress) => void): Promise<DriftReport> {
+  async drift(watch: Watch = {}): Promise<DriftReport> {
     const { position } = this.state.tip;
     const present = tablesOf(this.state, this.parts.tables).snapshot();
-    const fresh = await this.fold(position, onProgress);
+    const fresh = await this.fold(position, watch);
     const hidden = (lifeId: string): boolean => fresh.get(SWEEPS, [lifeId]) !== undefined;
     const tables: DriftReport["tables"][number][] = [];
     for (const table of this.parts.tables) {

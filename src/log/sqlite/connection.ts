@@ -3,7 +3,7 @@ import { DeedbookError } from "../../core/errors.ts";
 import { invariant } from "../../core/invariant.ts";
 import type { Tip } from "../batch.ts";
 import type { TableDef } from "../rows.ts";
-import { Driver, isBusy, storeFault, type Gate, type Statement } from "./driver.ts";
+import { Driver, isBusy, storeFault, type Gate } from "./driver.ts";
 import { FORMAT_VERSION } from "./schema.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
 import { logStatements, TableStatements } from "./statements.ts";
@@ -96,10 +96,10 @@ export class Connection {
     this.log.setHead.run(tip.position, tip.link, tip.at, tip.bootId, tip.monotonicMs);
   }
 
-  /** Runs `work` in a transaction; a fault rolls back and comes out in our words. `BEGIN` busy is `store_busy`. */
-  within<T>(begin: Statement, operation: string, work: () => T): T {
+  /** Runs `work` in an immediate transaction; a fault rolls back and comes out in our words. `BEGIN` busy is `store_busy`. */
+  within<T>(operation: string, work: () => T): T {
     try {
-      begin.run();
+      this.driver.begin.run();
       const result = work();
       this.driver.commit();
       return result;

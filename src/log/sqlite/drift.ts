@@ -4,7 +4,7 @@ import { digestTable, foldThrough, SWEEPS, type Upcast } from "../fold.ts";
 import { retryBusy } from "../lock.ts";
 import type { Clock, Random } from "../../core/clock.ts";
 import { CHUNK_RECORDS, LOCK_TIMEOUT_MS_DEFAULT } from "../../core/limits.ts";
-import type { DriftReport, Progress, RawRecord, RecordRange } from "../port.ts";
+import type { DriftReport, RawRecord, RecordRange, Watch } from "../port.ts";
 import type { Row, TableDef } from "../rows.ts";
 import { checkHead, connect, Connection, type ConnectionOptions } from "./connection.ts";
 import { Driver } from "./driver.ts";
@@ -23,18 +23,13 @@ export interface DriftParts {
 type ReadPage = (connection: Connection, range: RecordRange) => readonly RawRecord[];
 
 /** Folds the log into a temporary database and compares. A connection of its own holds the state that is looked at. */
-export async function driftOf(
-  options: ConnectionOptions,
-  parts: DriftParts,
-  page: ReadPage,
-  onProgress?: (progress: Progress) => void,
-): Promise<DriftReport> {
+export async function driftOf(options: ConnectionOptions, parts: DriftParts, page: ReadPage, watch: Watch): Promise<DriftReport> {
   const connection = new Connection(connect({ ...options, readOnly: true }), parts.tables);
   try {
-    await retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => void connection.driver.beginRead.run());
+    await retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => connection.driver.holdState());
     const head = connection.head();
     checkHead(head, parts.projectionVersion);
-    return await compare(connection, head.position, parts, page, onProgress);
+    return await compare(connection, head.position, parts, page, watch);
   } finally {
     connection.safeRollback();
     connection.driver.close();
@@ -46,7 +41,7 @@ async function compare(
   position: number,
   parts: DriftParts,
   page: ReadPage,
-  onProgress?: (progress: Progress) => void,
+  watch: Watch,
 ): Promise<DriftReport> {
   const scratch = new Driver("", { readOnly: false, gate: undefined });
   try {
@@ -55,7 +50,7 @@ async function compare(
     const fresh = new TableStatements(scratch, parts.tables, "");
     scratch.begin.run();
     const fold = { projector: parts.projector(), upcast: parts.upcast, apply: fresh.apply.bind(fresh) };
-    await foldThrough({ ...fold, page: (range) => page(connection, range) }, position, onProgress);
+    await foldThrough({ ...fold, page: (range) => page(connection, range) }, position, watch);
     const hidden = (lifeId: string): boolean => fresh.get(SWEEPS, [lifeId]) !== undefined;
     const tables: DriftReport["tables"][number][] = [];
     for (const table of parts.tables) {

@@ -28,7 +28,8 @@ export class Driver {
   /** Every statement that was prepared, by its SQL: what the plan test looks at. */
   readonly prepared = new Map<string, Statement>();
   readonly begin: Statement;
-  readonly beginRead: Statement;
+  private readonly beginRead: Statement;
+  private readonly endRead: Statement;
   private readonly commitStatement: Statement;
   private readonly rollbackStatement: Statement;
 
@@ -37,6 +38,7 @@ export class Driver {
     this.gate = options.gate;
     this.begin = this.prepare("BEGIN", "BEGIN IMMEDIATE");
     this.beginRead = this.prepare("BEGIN READ", "BEGIN");
+    this.endRead = this.prepare("END READ", "END");
     this.commitStatement = this.prepare("COMMIT", "COMMIT");
     this.rollbackStatement = this.prepare("ROLLBACK", "ROLLBACK");
   }
@@ -62,6 +64,21 @@ export class Driver {
       run: pass === undefined ? (...v) => inner.run(...v) : (...v) => (pass(), inner.run(...v)),
       iterate: pass === undefined ? (...v) => inner.iterate(...v) : (...v) => (pass(), inner.iterate(...v)),
     };
+  }
+
+  /** Runs `work` on one committed state of the file. */
+  reading<T>(work: () => T): T {
+    this.beginRead.run();
+    try {
+      return work();
+    } finally {
+      if (this.db.inTransaction) this.endRead.run();
+    }
+  }
+
+  /** Holds one committed state until `rollback`. */
+  holdState(): void {
+    this.beginRead.run();
   }
 
   commit(): void {

@@ -12,7 +12,7 @@ import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { storeFault, type Driver } from "./driver.ts";
-import { identityOf, inspectFile, noteOpen } from "./file.ts";
+import { BOOK_MODE, identityOf, inspectFile, noteOpen } from "./file.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
@@ -32,8 +32,7 @@ export interface OpenOptions extends ConnectionOptions, BookOptions {
 export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts): Promise<SqliteLedger> {
   const found = inspectFile({ ...options, create: options.create && !options.readOnly });
   const retry = { ...parts, timeoutMs: options.lockTimeoutMs };
-  const driver = await retryBusy(retry, () => faults(options, () => prepare(options, found)));
-  const release = noteOpen(options.path);
+  const { driver, release } = await retryBusy(retry, () => faults(options, () => prepare(options, found)));
   const notify = openNotify(`${options.path}-notify`, options.system);
   try {
     const connection = await takeUp(options, parts, driver, notify, retry);
@@ -64,14 +63,14 @@ export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts)
   }
 }
 
-/** A connection to a file that is marked as a book and in WAL mode. */
-function prepare(options: OpenOptions, found: "absent" | "empty" | "book"): Driver {
+/** A connection to a file that is marked as a book and in WAL mode, and the note that this process has it open. */
+function prepare(options: OpenOptions, found: "absent" | "empty" | "book"): { driver: Driver; release: () => void } {
   const driver = connect(options);
   try {
-    if (found === "absent") chmodSync(options.path, 0o600); // by path: no descriptor of ours is ever closed on the book
+    if (found === "absent") chmodSync(options.path, BOOK_MODE); // by path: no descriptor of ours is ever closed on the book
     if (found !== "book") driver.pragma(`application_id = ${APPLICATION_ID}`);
     if (!options.readOnly) switchToWal(driver, options);
-    return driver;
+    return { driver, release: noteOpen(options.path) };
   } catch (error) {
     driver.close();
     throw error;
@@ -90,9 +89,8 @@ async function takeUp(
       faults(options, () => (options.readOnly ? look(driver, parts) : enter(options, parts, driver, notify))),
     );
     if (step.ready) return step.connection;
-    const rebuild = (): Promise<void> =>
-      rebuildTables(step.connection, parts, (range) => rawPage(step.connection, range), options.onProgress);
-    await rebuild();
+    const { connection } = step;
+    await rebuildTables(connection, parts, (range) => rawPage(connection, range), { onProgress: options.onProgress });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { foldChunk, turn, type FoldParts, type Upcast } from "../fold.ts";
 import { retryBusy } from "../lock.ts";
 import type { Projector } from "../decision.ts";
-import type { Progress, RawRecord, RecordRange } from "../port.ts";
+import type { RawRecord, RecordRange, Watch } from "../port.ts";
 import type { TableDef } from "../rows.ts";
 import { checkHead, type Connection } from "./connection.ts";
 import { createTables, dropTables, tableName } from "./schema.ts";
@@ -36,28 +36,43 @@ export async function rebuildTables(
   connection: Connection,
   parts: RebuildParts,
   page: (range: RecordRange) => readonly RawRecord[],
-  onProgress?: (progress: Progress) => void,
+  watch: Watch,
 ): Promise<void> {
   const token = parts.random.uuid(parts.clock.now());
-  const before = (await locked(connection, parts, () => connection.head()))?.epoch ?? 0;
-  while (!(await locked(connection, parts, () => claim(connection, parts, token)))) {
-    await parts.clock.sleep(WAIT_MS);
-    if ((await locked(connection, parts, () => connection.head()))?.epoch !== before) return;
+  const epoch = (): Promise<number | undefined> => locked(connection, parts, () => connection.head()?.epoch);
+  const before = await epoch();
+  for (;;) {
+    watch.signal?.throwIfAborted();
+    if (await locked(connection, parts, () => claim(connection, parts, token))) {
+      if (await foldInto(connection, parts, page, token, watch)) return;
+    } else await parts.clock.sleep(WAIT_MS, watch.signal);
+    if ((await epoch()) !== before) return;
   }
+}
+
+/** Folds slice by slice into the shadow tables and swaps them in; false when another rebuild has taken over. */
+async function foldInto(
+  connection: Connection,
+  parts: RebuildParts,
+  page: (range: RecordRange) => readonly RawRecord[],
+  token: string,
+  { onProgress, signal }: Watch,
+): Promise<boolean> {
   const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
   const fold: FoldParts = { page, projector: parts.projector(), upcast: parts.upcast, apply: (change) => shadow.apply(change) };
-  for (let done = 0; done >= 0;) {
+  for (let done = 0; ;) {
     const step = await locked(connection, parts, () => advance(connection, parts, fold, token, done));
+    if (step === undefined) return false;
     onProgress?.({ phase: "rebuild", done: step.done, total: step.total });
-    if (step.finished) break;
+    if (step.finished) return true;
     done = step.done;
     await turn();
+    signal?.throwIfAborted();
   }
-  connection.tables.forget();
 }
 
 function locked<T>(connection: Connection, parts: RebuildParts, work: () => T): Promise<T> {
-  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS }, () => connection.within(connection.driver.begin, "rebuild", work));
+  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS }, () => connection.within("rebuild", work));
 }
 
 function claim(connection: Connection, parts: RebuildParts, token: string): boolean {
@@ -73,7 +88,7 @@ function claim(connection: Connection, parts: RebuildParts, token: string): bool
 }
 
 function advance(connection: Connection, parts: RebuildParts, fold: FoldParts, token: string, done: number) {
-  if (claimOf(connection)?.token !== token) throw new Error("another rebuild has taken over");
+  if (claimOf(connection)?.token !== token) return undefined;
   const head = connection.head();
   checkHead(head, parts.projectionVersion);
   const reached = done < head.position ? foldChunk(fold, done, head.position) : done;

@@ -1,16 +1,18 @@
 // The ledger on one SQLite file: a batch is one immediate transaction, a read is one state.
+import { chmodSync } from "node:fs";
 import { type Observable } from "rxjs";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
 import { BATCH_WORK_MS, LOCK_TIMEOUT_MS_DEFAULT } from "../../core/limits.ts";
-import { Batch, gather, type BatchParts } from "../batch.ts";
+import { allFailed, Batch, gather, type BatchParts } from "../batch.ts";
 import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
-import type { DriftReport, Executed, Head, Ledger, Progress, RawRecord, RecordRange } from "../port.ts";
+import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { driftOf } from "./drift.ts";
 import { isBusy, sqliteCode, storeFault } from "./driver.ts";
+import { BOOK_MODE } from "./file.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { sweepSlice } from "./sweep.ts";
 import { rememberUnknown } from "../unknown-commits.ts";
@@ -47,10 +49,10 @@ export class SqliteLedger implements Ledger {
   }
 
   execute(batch: readonly Submission[]): Promise<Executed> {
-    if (this.ended !== undefined) return Promise.resolve(failed(batch, this.ended));
+    if (this.ended !== undefined) return Promise.resolve(allFailed(batch, this.ended));
     if (this.options.readOnly)
       return Promise.resolve(
-        failed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })),
+        allFailed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })),
       );
     return Promise.resolve(this.attempt(batch));
   }
@@ -62,7 +64,7 @@ export class SqliteLedger implements Ledger {
     try {
       driver.begin.run();
     } catch (error) {
-      return isBusy(error) ? { kind: "busy" } : failed(batch, storeFault(error, "write") ?? asError(error));
+      return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? asError(error));
     }
     try {
       work = this.batchOn(this.currentHead());
@@ -80,8 +82,8 @@ export class SqliteLedger implements Ledger {
     this.projector = this.parts.projector();
     if (isBusy(error)) return { kind: "busy" };
     const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
-    if (fault !== undefined) return failed(batch, fault);
-    if (batch.length === 1) return failed(batch, asError(error));
+    if (fault !== undefined) return allFailed(batch, fault);
+    if (batch.length === 1) return allFailed(batch, asError(error));
     const middle = batch.length >> 1;
     const first = this.attempt(batch.slice(0, middle));
     if (first.kind === "busy" || first.outcomes.length < middle) return first;
@@ -115,7 +117,7 @@ export class SqliteLedger implements Ledger {
     const unknown = new DeedbookError("commit_unknown", { commandIds, afterPosition }, { cause: error });
     rememberUnknown(unknown, outcomes);
     this.reconnect();
-    return failed(batch, unknown);
+    return allFailed(batch, unknown);
   }
 
   private reconnect(): void {
@@ -176,8 +178,7 @@ export class SqliteLedger implements Ledger {
       const got: Got = { [name]: rows.read(first[name] as never) };
       if (Object.keys(wants(got)).every((key) => key === name)) return got;
     }
-    const { driver } = this.connection;
-    return this.connection.within(driver.beginRead, "read", () => gather(wants, { read: (request) => rows.read(request) }));
+    return this.connection.driver.reading(() => gather(wants, { read: (request) => rows.read(request) }));
   }
 
   raw(range: RecordRange): Promise<readonly RawRecord[]> {
@@ -205,26 +206,33 @@ export class SqliteLedger implements Ledger {
     return this.retrying("sweep", () => sweepSlice(this.connection, this.parts));
   }
 
-  rebuild(onProgress?: (progress: Progress) => void): Promise<void> {
+  rebuild(watch: Watch = {}): Promise<void> {
+    if (this.ended !== undefined) return Promise.reject(this.ended);
     if (this.options.readOnly) return Promise.reject(new DeedbookError("store_read_only", { operation: "rebuild" }));
-    return rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), onProgress);
+    return rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), watch);
   }
 
-  drift(onProgress?: (progress: Progress) => void): Promise<DriftReport> {
-    return driftOf(this.options, this.parts, rawPage, onProgress);
+  drift(watch: Watch = {}): Promise<DriftReport> {
+    return driftOf(this.options, this.parts, rawPage, watch);
   }
 
   async backup(path: string): Promise<void> {
     await this.connection.driver.backup(path);
+    chmodSync(path, BOOK_MODE);
   }
 
   close(): Promise<void> {
     this.announcer.close();
     this.ended ??= new DeedbookError("store_closed", { operation: "use" });
-    return this.retrying("close", () => this.connection.driver.close());
+    return this.busyRetried("close", () => this.connection.driver.close());
   }
 
+  /** A handle that has ended reads nothing either: the tables under it may be of another version, or of another history. */
   private retrying<T>(operation: string, attempt: () => T): Promise<T> {
+    return this.ended === undefined ? this.busyRetried(operation, attempt) : Promise.reject(this.ended);
+  }
+
+  private busyRetried<T>(operation: string, attempt: () => T): Promise<T> {
     return retryBusy({ ...this.parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => {
       try {
         return attempt();
@@ -233,10 +241,6 @@ export class SqliteLedger implements Ledger {
       }
     });
   }
-}
-
-function failed(batch: readonly Submission[], error: Error): Executed {
-  return { kind: "done", outcomes: batch.map(() => ({ kind: "fault", error })) };
 }
 
 function asError(error: unknown): Error {

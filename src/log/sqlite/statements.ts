@@ -185,11 +185,6 @@ export class TableStatements {
     return all.length === 0 ? "" : ` WHERE ${all.join(" AND ")}`;
   }
 
-  /** After the tables were swapped under the statements: they are prepared anew. */
-  forget(): void {
-    this.cache.clear();
-  }
-
   private make(shape: string, sql: () => string, label: string): Statement {
     const statement = this.driver.prepare(label, sql());
     this.cache.set(shape, statement);

@@ -6,11 +6,11 @@ import type { Connection } from "./connection.ts";
 
 /** Deletes for about `SLICE_WORK_MS`; true when there is more to do. */
 export function sweepSlice(connection: Connection, parts: { swept: readonly string[]; clock: Clock }): boolean {
-  const { driver, tables } = connection;
+  const { tables } = connection;
   if (tables.scan({ scan: SWEEPS, prefix: [], limit: 1 }).length === 0) return false;
   const start = parts.clock.monotonic();
   const overtime = (): boolean => parts.clock.monotonic() - start >= SLICE_WORK_MS;
-  return connection.within(driver.begin, "sweep", () => {
+  return connection.within("sweep", () => {
     for (;;) {
       const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
       if (next === undefined) return false;

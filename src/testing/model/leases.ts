@@ -158,7 +158,7 @@ function isCurrent(holder: Lease, lease: Lease): boolean {
 
 function leaseLost(process: ProcessState | undefined, lease: Lease, reason: LossReason): Outcome {
   const last = process === undefined ? 0 : lastFence(process);
-  const fences = { presented: lease.fencingToken, ...(last === 0 ? {} : { current: last }) };
+  const fences = { presentedFencingToken: lease.fencingToken, currentFencingToken: last };
   return refused("lease_lost", { processId: lease.processId, ...fences, reason });
 }
 
