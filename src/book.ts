@@ -1,9 +1,12 @@
 // Opening a book: the only place that knows every part.
 import { resolve } from "node:path";
+import { LRUCache } from "lru-cache";
+import type { Declared } from "./api/context.ts";
 import { CommandBus } from "./commands/bus.ts";
 import { envOf } from "./commands/rules.ts";
 import { invalid } from "./core/ids.ts";
 import { describe } from "./core/json.ts";
+import { PAYLOAD_CACHE_CHARS_MAX } from "./core/limits.ts";
 import { Book, sweepOn, type AnyLedger, type Opened } from "./handle.ts";
 import { MemoryLedger } from "./log/memory/memory-ledger.ts";
 import { openSqliteLedger } from "./log/sqlite/open.ts";
@@ -48,6 +51,7 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
     parts,
     bus: new CommandBus({ ledger, clock: parts.clock, random: parts.random }),
     env: envOf(() => env),
+    declared: new LRUCache<string, Declared>({ maxSize: PAYLOAD_CACHE_CHARS_MAX, sizeCalculation: ({ size }) => size }),
     closed: new AbortController(),
     closing: undefined,
     sweeping: undefined,

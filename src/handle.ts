@@ -1,7 +1,7 @@
 // A handle of an open book: its groups, what is done to the book as a whole, and how it is closed.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseMeta, type Accepted, type CallOptions, type Meta } from "./api/context.ts";
+import { parseMeta, type Accepted, type CallOptions, type Context, type Meta } from "./api/context.ts";
 import { Events } from "./api/events.ts";
 import { Grants } from "./api/grants.ts";
 import { Handovers } from "./api/handovers.ts";
@@ -38,6 +38,7 @@ export interface Opened {
   closing: Promise<void> | undefined;
   sweeping: Promise<void> | undefined;
   rebuilding: Promise<void> | undefined;
+  declared: Context["declared"];
   tier: "durable" | "inline";
 }
 
@@ -154,6 +155,7 @@ export class Book {
     opened.closing ??= (async () => {
       opened.closed.abort(new DeedbookError("store_closed", { operation: "wait" }));
       await opened.bus.close();
+      await new Promise((turn) => setImmediate(turn)); // what was done is answered first
       await Promise.allSettled([opened.sweeping, opened.rebuilding]);
       await opened.ledger.close();
     })();
@@ -171,14 +173,15 @@ export class Book {
     return {
       limits: env.limits,
       requireEnvRef: env.requireEnvRef,
+      declared: opened.declared,
       clock: parts.clock,
       random: parts.random,
       system: options.system ?? realSystem,
       hints$: ledger.hints$,
       closed: opened.closed.signal,
       submit: (operation, command, call) => this.submit(operation, command, call ?? {}),
-      read(wants) {
-        if (opened.closed.signal.aborted) return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
+      read(wants, use) {
+        if (opened.closed.signal.aborted && use !== "answer") return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
         return ledger.read(wants);
       },
       identityHash: (text) => hmacSha256Hex(identityKey, text),

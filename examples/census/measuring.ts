@@ -49,16 +49,16 @@ async function measured(bench: Bench, task: Task, keeper: Keeper): Promise<Await
 }
 
 /** Reads the file to its end, or to where it is longer than it should be. */
-async function through({ book, base, bookFiles, ttlMs, signal }: Bench, task: Task, keeper: Keeper): Promise<Meter> {
+async function through(bench: Bench, task: Task, keeper: Keeper): Promise<Meter> {
   const meter = new Meter();
-  for await (const chunk of contentOf(join(base, task.path), bookFiles)) {
+  for await (const chunk of contentOf(join(bench.base, task.path), bench.bookFiles)) {
     const marks = Math.floor(meter.bytes / MARK_BYTES);
     meter.add(chunk);
     if (meter.bytes > task.bytes) break;
-    signal.throwIfAborted();
+    bench.signal.throwIfAborted();
     await keeper.keep();
     const passed = Math.floor(meter.bytes / MARK_BYTES);
-    if (passed > marks) await progress({ book, base, bookFiles, ttlMs, signal }, task, keeper.lease, passed * MARK_BYTES);
+    if (passed > marks) await progress(bench, task, keeper.lease, passed * MARK_BYTES);
   }
   return meter;
 }

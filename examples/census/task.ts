@@ -1,5 +1,6 @@
 // What the book is told about one file: the registration of its process, the events it may emit, and how they are read back.
 import type { EventTypeInput, ProcessInput, Registration } from "deedbook";
+import { membersOf } from "./body.ts";
 import { processIdOf } from "./process-id.ts";
 
 /** A file with the content it had when it was found. Whoever measures other content must not answer for this process. */
@@ -42,9 +43,7 @@ export function registrationOf(task: Task, attempt: number): Registration {
 /** The file that a process is about; undefined when it is somebody else's process. */
 export function taskOf(input: ProcessInput): Task | undefined {
   if (input.type !== "engine" || input.kind !== KIND) return undefined;
-  const { payload } = input;
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
-  const { path, bytes, sha256 } = payload;
+  const { path, bytes, sha256 } = membersOf(input.payload);
   if (typeof path !== "string" || typeof bytes !== "number" || typeof sha256 !== "string") return undefined;
   return { path, bytes, sha256 };
 }

@@ -54,9 +54,11 @@ export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
+const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
 /** Control characters as escapes, so that a name cannot draw on the terminal. */
 export function printable(path: string): string {
-  return path.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (char) => JSON.stringify(char).slice(1, -1).replace(/^[^\\]$/u, escaped));
+  return path.replace(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, (char) => SHORT[char] ?? `\\u${hex(char, 4)}`);
 }
 
 interface Ours {
@@ -113,9 +115,9 @@ function kindOf(entry: Dirent<Buffer>): string {
 }
 
 function bytesShown(name: Buffer): string {
-  return name.toString("latin1").replace(/[^\x20-\x7e]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return name.toString("latin1").replace(/[^\x20-\x7e]/g, (char) => `\\x${hex(char, 2)}`);
 }
 
-function escaped(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+function hex(char: string, digits: number): string {
+  return char.charCodeAt(0).toString(16).padStart(digits, "0");
 }

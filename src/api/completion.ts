@@ -21,9 +21,9 @@ import type { Command } from "../log/decision.ts";
 import type { Bodies, Body } from "../log/rows.ts";
 import { facts } from "../commands/handler.ts";
 import type { ProcessRow } from "../projections/tables.ts";
-import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context } from "./context.ts";
+import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context, type Declared } from "./context.ts";
 import { eventOf } from "./event-view.ts";
-import { recordOfRow } from "./process-view.ts";
+import { ensureShowable, recordOfRow } from "./process-view.ts";
 
 /** Answer of an append. `replayed`: the event was there under this replay key, nothing was written. */
 export interface AppendResult {
@@ -50,20 +50,17 @@ export async function submitAppend(
 ): Promise<Accepted> {
   const request = requestOf(command as AppendEvent);
   const payloadHash = context.identityHash(canonicalJson([request.eventType, request.payload]));
-  for (;;) {
-    const verdict = await verdictFor(context, command.processId, request);
+  for (let known = context.declared.get(command.processId); ; known = undefined) {
+    const declared = known ?? (await readDeclared(context, command.processId));
+    const verdict = verdictOf(declared, request);
     const judged: Command = { ...command, ...facts({ payloadHash, verdict }) };
     const accepted = await context.submit(operation, judged, call);
     if ((accepted.reply as AppendReply).kind !== "verdictStale") return accepted;
   }
 }
 
-/** What the declared schema says of a payload; undefined when there is nothing to say yet. */
-async function verdictFor(
-  context: Context,
-  processId: string,
-  request: { eventType: string; payload: Json },
-): Promise<Verdict | undefined> {
+/** What a life declares; kept for the next append, since a verdict of another life is noticed and asked again. */
+async function readDeclared(context: Context, processId: string): Promise<Declared | undefined> {
   const got = await context.read((known) => {
     const row = known["process"] as ProcessRow | undefined;
     const process = { get: "processes", key: [processId] } as const;
@@ -71,15 +68,19 @@ async function verdictFor(
   });
   const row = got["process"] as ProcessRow | undefined;
   if (row === undefined) return undefined;
-  const body = got["registration"] as Exclude<Body, { unreadable: string }>;
-  const registration = body.value["registration"] as unknown as PreparedRegistration;
-  const type = registration.eventTypes.find((declared) => declared.name === request.eventType);
-  if (type === undefined) return undefined;
-  return {
-    lifeId: row.lifeId,
-    registrationHash: row.registrationHash,
-    result: schemaVerdict(type.payloadSchema, request.payload),
-  };
+  const { value, text } = got["registration"] as Exclude<Body, { unreadable: string }>;
+  const { eventTypes } = value["registration"] as unknown as PreparedRegistration;
+  const declared = { lifeId: row.lifeId, registrationHash: row.registrationHash, eventTypes, size: text.length + 1 };
+  context.declared.set(processId, declared);
+  return declared;
+}
+
+/** What the declared schema says of a payload; undefined when there is nothing to say yet. */
+function verdictOf(declared: Declared | undefined, request: { eventType: string; payload: Json }): Verdict | undefined {
+  const type = declared?.eventTypes.find((one) => one.name === request.eventType);
+  if (declared === undefined || type === undefined) return undefined;
+  const { lifeId, registrationHash } = declared;
+  return { lifeId, registrationHash, result: schemaVerdict(type.payloadSchema, request.payload) };
 }
 
 /** The event of an answer: as decided, or as it was stored when it is a replay. */
@@ -88,7 +89,7 @@ export async function appendResult(context: Context, processId: string, accepted
   const delivery = reply.wakeDelivery === undefined ? {} : { wakeDelivery: reply.wakeDelivery };
   if (reply.kind === "appended") return { event: reply.event, ...delivery, replayed: false };
   const { sequence, storedAt: position, stored } = reply;
-  const got = await context.read(() => ({ bodies: { payloads: [[position]], bytesMax: PAGE_BYTES_MAX } }));
+  const got = await context.read(() => ({ bodies: { payloads: [[position]], bytesMax: PAGE_BYTES_MAX } }), "answer");
   return { event: eventOf(processId, { sequence, position, ...stored }, got["bodies"] as Bodies), ...delivery, replayed: true };
 }
 
@@ -108,6 +109,7 @@ export async function complete(
     authority: parseArgument(CompletionAuthority, authority, "authority", limits),
     ...own,
   } as CompleteProcess;
+  await ensureShowable(context, command.processId);
   const accepted = await submitAppend(context, "processes.complete", command, call);
   return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
 }
@@ -128,6 +130,7 @@ export async function completeWithLease(
     lease: presented,
     awaitOutput: output,
   } as CompleteWithLease;
+  await ensureShowable(context, command.processId);
   const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
   return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
 }

@@ -1,12 +1,14 @@
 // What the groups of the API share: how a call becomes a command, and how rows are read in one state.
 import * as z from "zod";
 import type { Clock, Random } from "../core/clock.ts";
+import { invalid } from "../core/ids.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { Id, Integer, parseArgument } from "../core/parse.ts";
 import { META_BYTES_MAX, type Limits } from "../core/limits.ts";
 import type { System } from "../core/system.ts";
 import type { Command, Got, Wants } from "../log/decision.ts";
 import type { Row } from "../log/rows.ts";
+import type { EventType } from "../domain/event-types.ts";
 import { PresentedLease } from "../domain/leases.ts";
 
 /** Who asks, and why: stored with the record that results. Ids of at most 1,024 bytes, 4 KiB in all. */
@@ -45,16 +47,28 @@ export interface Accepted {
   shown?: Row | undefined;
 }
 
+/** What a life of a process declares, as far as appends need it before the lock. */
+export interface Declared {
+  lifeId: string;
+  registrationHash: string;
+  eventTypes: readonly EventType[];
+  /** Characters of the registration's text: what keeping it costs. */
+  size: number;
+}
+
 export interface Context {
   readonly limits: Limits;
   readonly requireEnvRef: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly system: System;
+  /** Declarations by process id, bounded. They may be of an earlier life: the ledger compares the life. */
+  readonly declared: { get(processId: string): Declared | undefined; set(processId: string, declared: Declared): unknown };
   /** Hands a command to the bus; rejects with the refusal. `operation` names the method for errors. */
   submit(operation: string, command: Command, options?: CallOptions): Promise<Accepted>;
-  /** Reads rows in one committed state; asked again with what it got until it wants nothing new. */
-  read(wants: (got: Got) => Wants): Promise<Got>;
+  /** Reads rows in one committed state; asked again with what it got until it wants nothing new. `answer`: for what a command that
+   * was done shows, which a closing book still tells, since "closed" would say that it was not done. */
+  read(wants: (got: Got) => Wants, use?: "answer"): Promise<Got>;
   /** The keyed hash under which identities are compared inside this book. */
   identityHash(text: string): string;
 }
@@ -71,7 +85,10 @@ export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limit
   return { own: parseArgument(own, rest, "options", limits), call: parseCall(given as Record<string, unknown>, limits) };
 }
 
+/** A lease that is named but undefined (read off a busy answer, say) would be a write without a fence: it is refused. */
 export function parseFenced(value: unknown, limits: Limits): { own: z.infer<typeof LeaseOption>; call: CallOptions } {
+  if (typeof value === "object" && value !== null && "lease" in value && value.lease === undefined)
+    throw invalid("options.lease", "a lease, or no such option", "undefined");
   return parseOptions(value, LeaseOption, limits);
 }
 

@@ -136,9 +136,10 @@ export class Events {
   /** As `after`, but only events that woke somebody and were not acknowledged, those without a target too. */
   async wakesAfter(processId: string, sequence: number, options?: { limit?: number }): Promise<EventPage> {
     const asked = this.asked(processId, sequence, options);
-    if (asked.limit === 0) return this.emptyPage(asked.id, asked.after);
-    const { lifeId: _life, ...page } = await readWakes(this.context, asked.id, asked.after, asked.limit);
-    return page;
+    const { lifeId: _life, ...page } = await readWakes(this.context, asked.id, asked.after, Math.max(asked.limit, 1));
+    if (asked.limit > 0) return page;
+    const more = page.events.length + page.unreadable.length > 0;
+    return { events: [], unreadable: [], ...(more ? { cursor: asked.after } : {}) };
   }
 
   /**

@@ -130,6 +130,7 @@ export class History {
     }));
     const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;
     const refused = got["refused"] as RefusalRow | undefined;
-    return row === undefined ? undefined : Math.max(row.lastPosition, refused?.position ?? 0);
+    if (row === undefined && (refused === undefined || subject.kind === "process")) return undefined;
+    return Math.max(row?.lastPosition ?? 0, refused?.position ?? 0);
   }
 }

@@ -8,7 +8,7 @@ import { LeaseOwner } from "../domain/leases.ts";
 import { checkSignalName, ExternalRef, type ProcessRecord } from "../domain/process.ts";
 import { LifeOption, parseFenced, parseOptions, type CallOptions, type Context, type FencedOptions } from "./context.ts";
 import { checkLeaseOf } from "./forms.ts";
-import { recordOfRow } from "./process-view.ts";
+import { ensureShowable, recordOfRow } from "./process-view.ts";
 
 /** A wait to show: `sinceMs` only restores a time that the book once gave to this wait. */
 export interface WaitToSet {
@@ -75,6 +75,7 @@ export async function requestAbandon(
   const { own, call } = parseOptions(options, LifeOption, context.limits);
   const inputs = facts({ processId: id, requestedBy, reason, ifLife: own.ifLife });
   const command = { type: "process.requestAbandon", ...inputs } as unknown as RequestAbandon;
+  await ensureShowable(context, id);
   return recordOfRow(context, (await context.submit("processes.requestAbandon", command, call)).shown);
 }
 
@@ -88,6 +89,7 @@ async function noted<C extends { type: string }>(
   const id = parseArgument(ProcessIdText, processId, "processId", context.limits);
   const { own, call } = parseFenced(options, context.limits);
   checkLeaseOf(id, own.lease);
+  await ensureShowable(context, id);
   const accepted = await context.submit(operation, { ...command, processId: id, ...own }, call);
   return recordOfRow(context, accepted.shown);
 }

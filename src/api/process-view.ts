@@ -94,8 +94,19 @@ function corrupt(row: ProcessRow, reason: string, cause?: unknown): DeedbookErro
 /** The record of a row that was shown in a command's state; its bodies never change. */
 export async function recordOfRow(context: Context, shown: Row | undefined): Promise<ProcessRecord> {
   const row = shown as ProcessRow;
-  const got = await context.read(() => ({ bodies: { payloads: [viewPositions(row)], bytesMax: PAGE_BYTES_MAX } }));
+  const got = await context.read(() => ({ bodies: { payloads: [viewPositions(row)], bytesMax: PAGE_BYTES_MAX } }), "answer");
   return processRecord(row, got["bodies"] as Bodies);
+}
+
+/** Throws what showing the process would throw: a command that could not be answered afterwards must not be done. */
+export async function ensureShowable(context: Context, processId: string): Promise<void> {
+  const got = await context.read((known) => {
+    const row = known["process"] as ProcessRow | undefined;
+    const process = { get: "processes", key: [processId] } as const;
+    return row === undefined ? { process } : { process, bodies: { payloads: [viewPositions(row)], bytesMax: PAGE_BYTES_MAX } };
+  });
+  const row = got["process"] as ProcessRow | undefined;
+  if (row !== undefined) processRecord(row, got["bodies"] as Bodies);
 }
 
 /** What a page of rows shows: the records of as many leading rows as have their bodies, and those that cannot be read. */

@@ -1,5 +1,6 @@
 // Which refusals are written down, and how often: a stale holder that hammers must not fill the log.
 import { canonicalJson, type Json, type JsonObject } from "../core/json.ts";
+import { scopeId, type SessionScope } from "../domain/scopes.ts";
 import { REFUSAL_KEYS_MAX, REFUSAL_QUIET_MS } from "../core/limits.ts";
 import type { Recorded, Submission } from "../log/decision.ts";
 import type { Subject } from "../log/record.ts";
@@ -109,6 +110,6 @@ function subjectOf(command: JsonObject): Subject {
   const processId = command["processId"] ?? lease?.processId ?? registration?.id;
   if (typeof processId === "string") return { kind: "process", id: processId };
   if (typeof command["sessionId"] === "string") return { kind: "session", id: command["sessionId"] };
-  const from = command["from"] as { sessionId?: string } | undefined;
-  return from?.sessionId === undefined ? { kind: "book", id: "book" } : { kind: "session", id: from.sessionId };
+  const from = command["from"] as SessionScope | undefined;
+  return from === undefined ? { kind: "book", id: "book" } : { kind: "scope", id: scopeId(from) };
 }

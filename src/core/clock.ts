@@ -68,11 +68,10 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 
 /** A UUIDv7 of a time and ten random bytes. */
 export function uuidV7(atMs: number, random: Uint8Array): string {
-  const time = Math.max(0, Math.min(atMs, 2 ** 48 - 1))
-    .toString(16)
-    .padStart(12, "0");
-  const r = Array.from(random, (byte) => HEX[byte] as string);
+  const time = Math.max(0, Math.min(atMs, 2 ** 48 - 1)).toString(16).padStart(12, "0");
+  const hex = (i: number): string => HEX[random[i] as number] as string;
   const version = HEX[0x70 | ((random[0] as number) & 0x0f)] as string;
   const variant = HEX[0x80 | ((random[2] as number) & 0x3f)] as string;
-  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${r[1]}-${variant}${r[3]}-${r.slice(4, 10).join("")}`;
+  const tail = hex(4) + hex(5) + hex(6) + hex(7) + hex(8) + hex(9);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${hex(1)}-${variant}${hex(3)}-${tail}`;
 }

@@ -49,19 +49,21 @@ export type AppendPlan =
   | AppendRefusal;
 
 /**
- * The plan of 1.9, a pure function. A repeat under a known replay key is judged before anything else, so it works on a
- * finished process and for types that only completions write.
+ * The plan of 1.9, a pure function. What only completions write is refused first; then a repeat under a known replay key is
+ * judged before anything else, so it works on a finished process.
  */
 export function planAppend(input: AppendPlanInput): AppendPlan {
   const { processId, request, keyed } = input;
   const { eventType, replayKey } = request;
+  const reserved = onlyByCompletion(input);
+  if (reserved !== undefined) return reserved;
   if (replayKey !== undefined && keyed !== undefined) {
     if (keyed.payloadHash === input.payloadHash) return { kind: "replay", sequence: keyed.sequence };
     return refuse("replay_key_conflict", { processId, replayKey, existingSequence: keyed.sequence });
   }
   const type = input.eventTypes.find((declared) => declared.name === eventType);
   if (type === undefined) return refuse("event_type_undeclared", { processId, eventType });
-  return onlyByCompletion(input) ?? keyMissing(input, type) ?? payloadRefused(input) ?? insertOrRefuse(input, type);
+  return keyMissing(input, type) ?? payloadRefused(input) ?? insertOrRefuse(input, type);
 }
 
 /** Core terminal types are left to completions, unless the producer declared the type itself (part 3). */

@@ -19,6 +19,7 @@ type Check = (payload: Json) => SchemaVerdict;
 /** Characters of a reason or a path: both end up in errors and records. */
 const REASON_CHARS_MAX = 1_000;
 const FITS: SchemaVerdict = { ok: true };
+const UNUSABLE = "the schema cannot be used: ";
 const checks = new LRUCache<string, Check>({ max: SCHEMA_CACHE_MAX });
 
 /**
@@ -32,13 +33,19 @@ const checks = new LRUCache<string, Check>({ max: SCHEMA_CACHE_MAX });
  */
 export function schemaVerdict(schema: Json, payload: Json): SchemaVerdict {
   if (schema === true || (isObject(schema) && Object.keys(schema).length === 0)) return FITS;
+  const text = textOf(schema);
+  if (text === undefined) return refusal("", `${UNUSABLE}it is nested too deeply`);
+  let check = checks.get(text);
+  if (check === undefined) checks.set(text, (check = checkOf(text)));
+  return check(payload);
+}
+
+function textOf(schema: Json): string | undefined {
   try {
-    const text = canonicalJson(schema);
-    let check = checks.get(text);
-    if (check === undefined) checks.set(text, (check = checkOf(text)));
-    return check(payload);
+    return canonicalJson(schema);
   } catch (error) {
-    return refusal("", tooDeep(error) ?? reasonOf(error));
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }
 
@@ -46,7 +53,7 @@ function checkOf(text: string): Check {
   try {
     return compile(text);
   } catch (error) {
-    const verdict = refusal("", `the schema cannot be used: ${tooDeep(error) ?? reasonOf(error)}`);
+    const verdict = refusal("", `${UNUSABLE}${tooDeep(error) ?? reasonOf(error)}`);
     return () => verdict;
   }
 }
@@ -83,7 +90,10 @@ function compile(text: string): Check {
     patterns.collect(one);
   });
   const rewritten = rewriteSchema(schema, found, expandRefs(schema, found, dialect), dialect);
-  const validate = newValidator(patterns).compile(rewritten);
+  const validator = newValidator(patterns);
+  // Without these keywords, the first branch of an anyOf that fits is enough; with them every branch has to be looked at.
+  validator.opts.unevaluated = dialect !== "draft-07" && /"unevaluated(?:Items|Properties)"/.test(text);
+  const validate = validator.compile(rewritten);
   withSteps(() => validate(null)); // the engine parses a function when it is first called, and may find it nested too deeply
   return (payload) => judge(validate, payload);
 }

@@ -29,7 +29,8 @@ export interface LiveOptions<T> extends VigilOptions {
  *   or timer except while `next()` is pending. `break`, `return()` and `throw()` end it, a pending `next()` too.
  * - A subscriber that throws is reported by RxJS as an uncaught exception, afterwards; no write and no other subscriber notices.
  *
- * Ends with the reason of the signal when it aborts, with `store_closed` when the book closes, with what a look throws.
+ * Ends with the reason of the signal when it aborts, with `store_closed` when the book closes, with what a look throws. Pass an
+ * error handler when you subscribe: without one RxJS reports these ends, the closing of the book too, as uncaught exceptions.
  */
 export interface LiveView<T> extends Observable<T>, AsyncIterable<T> {}
 

@@ -69,7 +69,7 @@ export const owner = (name: string): { ownerId: string; incarnationId: string } 
 /** The error that a promise rejects with: of this code, or the test fails. */
 export async function refusal<C extends ErrorCode>(work: Promise<unknown>, code: C): Promise<DeedbookError<C>> {
   const error = await work.then(
-    (value) => new Error(`resolved with ${JSON.stringify(value)}`),
+    (value) => new Error(`resolved with ${JSON.stringify(value)?.slice(0, 200)}`),
     (reason: unknown) => reason,
   );
   if (!isDeedbookError(error, code)) throw new Error(`expected ${code}, but got: ${String(error)}`, { cause: error });

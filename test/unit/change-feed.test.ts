@@ -1,39 +1,11 @@
 // What changed since a position: every change once, in the order of the log, whatever is written while one reads.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { changedSince, readFeed, type Change, type ChangePage } from "../../src/api/change-feed.ts";
+import { changedSince, readFeed, type Change } from "../../src/api/change-feed.ts";
 import { compareText } from "../../src/core/ids.ts";
+import { entriesOf, entryOf, expected, firstPage, play, steps, type Entry } from "./support/feed-rule.ts";
 import { LiveBook } from "./support/live-book.ts";
-
-type Entry = [position: number, id: string, kind: "process" | "pruned" | "unreadable"];
-
-function entryOf(change: Change): Entry {
-  return "pruned" in change ? [change.position, change.processId, "pruned"] : [change.position, change.process.id, "process"];
-}
-
-function entriesOf(page: ChangePage): Entry[] {
-  return page.changes.map(entryOf);
-}
-
-/** The rule of 1.16 in a line: each process at its change position, each prune at its own, sorted; no chunks, no windows. */
-function expected(book: LiveBook, cursor: number): Entry[] {
-  const rows = book.world.rows("processes").map((row): Entry => [row["changePosition"] as number, row["id"] as string, "process"]);
-  const prunes = book.headers.filter(({ type }) => type === "processes.pruned");
-  const pruned = prunes.flatMap(({ position, touched }) => touched.map((id): Entry => [position, id, "pruned"]));
-  return [...rows, ...pruned].filter(([position]) => position > cursor).sort((a, b) => a[0] - b[0] || compareText(a[1], b[1]));
-}
-
-/** The page of 1.16: whole positions, up to the limit, but at least one. */
-function firstPage(all: readonly Entry[], limit: number): Entry[] {
-  const page: Entry[] = [];
-  for (const [position] of all) {
-    if (page.some(([taken]) => taken === position)) continue;
-    const together = all.filter((entry) => entry[0] === position);
-    if (limit === 0 || (page.length > 0 && page.length + together.length > limit)) break;
-    page.push(...together);
-  }
-  return page;
-}
+import { MANY_ROUNDS_MS } from "./support/manual-clock.ts";
 
 describe("changedSince", () => {
   it("is conformance case K20", async () => {
@@ -63,8 +35,14 @@ describe("changedSince", () => {
     book.register("a");
     expect(await changedSince(book.ctx, 99)).toEqual({ changes: [], unreadable: [], cursor: 99, more: false });
     for (const bad of [-1, 1.5, NaN, "1"]) {
-      await expect(changedSince(book.ctx, bad as number)).rejects.toMatchObject({ code: "input_invalid", details: { path: "cursor" } });
-      await expect(changedSince(book.ctx, 0, bad as number)).rejects.toMatchObject({ code: "input_invalid", details: { path: "limit" } });
+      await expect(changedSince(book.ctx, bad as number)).rejects.toMatchObject({
+        code: "input_invalid",
+        details: { path: "cursor" },
+      });
+      await expect(changedSince(book.ctx, 0, bad as number)).rejects.toMatchObject({
+        code: "input_invalid",
+        details: { path: "limit" },
+      });
     }
     await expect(changedSince(book.ctx, 0, 10_001)).rejects.toMatchObject({ code: "input_invalid" });
   });
@@ -75,7 +53,11 @@ describe("changedSince", () => {
     book.clearWakeTargets("c", "a", "\uFF5E", "\u{1F600}");
     const all = await changedSince(book.ctx, 0);
     expect(entriesOf(all)).toEqual([
-      [5, "b", "process"], [6, "a", "process"], [6, "c", "process"], [6, "\uFF5E", "process"], [6, "\u{1F600}", "process"],
+      [5, "b", "process"],
+      [6, "a", "process"],
+      [6, "c", "process"],
+      [6, "\uFF5E", "process"],
+      [6, "\u{1F600}", "process"],
     ]);
     expect(entriesOf(await changedSince(book.ctx, 0, 4))).toEqual([[5, "b", "process"]]);
     const whole = await changedSince(book.ctx, 5, 1);
@@ -89,9 +71,21 @@ describe("changedSince", () => {
     book.breakBody(2);
     const page = await changedSince(book.ctx, 0);
     expect(entriesOf(page)).toEqual([[1, "a", "process"]]);
-    expect(page).toMatchObject({ unreadable: [{ position: 2, processId: "b" }, { position: 3, processId: "c" }], cursor: 3, more: false });
+    expect(page).toMatchObject({
+      unreadable: [
+        { position: 2, processId: "b" },
+        { position: 3, processId: "c" },
+      ],
+      cursor: 3,
+      more: false,
+    });
     expect(page.unreadable[0]?.reason).toContain("not JSON");
-    expect(await changedSince(book.ctx, 1, 1)).toMatchObject({ changes: [], unreadable: [{ processId: "b" }], cursor: 2, more: true });
+    expect(await changedSince(book.ctx, 1, 1)).toMatchObject({
+      changes: [],
+      unreadable: [{ processId: "b" }],
+      cursor: 2,
+      more: true,
+    });
   });
 });
 
@@ -130,7 +124,7 @@ describe("a page", () => {
     await expect(readFeed(book.ctx, 1, 10, gone.signal)).rejects.toBe("gone");
   });
 
-  it("is exactly the page of the rule, wherever chunks end, while nobody writes", async () => {
+  it("is exactly the page of the rule, wherever chunks end, while nobody writes", { timeout: MANY_ROUNDS_MS }, async () => {
     await fc.assert(
       fc.asyncProperty(steps(40), fc.nat(6), fc.nat(20), fc.integer({ min: 1, max: 7 }), async (todo, limit, cursor, chunk) => {
         const book = new LiveBook();
@@ -146,62 +140,81 @@ describe("a page", () => {
     );
   });
 
-  it("misses nothing and gives nothing twice while others write between any two reads", async () => {
+  it(
+    "tells a walker where to go on: behind its last entry, or at the end of what was walked",
+    { timeout: MANY_ROUNDS_MS },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          steps(40),
+          fc.integer({ min: 1, max: 4 }),
+          fc.integer({ min: 1, max: 7 }),
+          async (todo, limit, chunk) => {
+            const book = new LiveBook();
+            for (const step of todo) play(book, step);
+            book.chunk = chunk;
+            const walked: Entry[] = [];
+            for (let after = 0, more = true; more;) {
+              const page = await readFeed(book.ctx, after, limit);
+              walked.push(...(page.entries as Change[]).map(entryOf));
+              ({ walkedTo: after, more } = page);
+              if (!more) expect(after).toBe(book.position);
+            }
+            expect(walked).toEqual(expected(book, 0));
+          },
+        ),
+        { numRuns: 100 },
+      );
+    },
+  );
+
+  it("misses nothing and gives nothing twice while others write between any two reads", { timeout: MANY_ROUNDS_MS }, async () => {
     await fc.assert(
-      fc.asyncProperty(steps(30), steps(30), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }), async (before, during, limit, chunk) => {
-        const book = new LiveBook();
-        for (const step of before) play(book, step);
-        book.chunk = chunk;
-        const rest = [...during];
-        book.meanwhile = () => {
-          const step = rest.shift();
-          if (step !== undefined) play(book, step);
-        };
-        const mirror = new Map<string, number>();
-        let last: Entry = [0, "", "process"];
-        for (let cursor = 0, quiet = false; !quiet; ) {
-          const atStart = expected(book, cursor);
-          const writesLeft = rest.length;
-          const page = await changedSince(book.ctx, cursor, limit);
-          for (const entry of entriesOf(page)) {
-            expect(entry[0] > last[0] || (entry[0] === last[0] && compareText(entry[1], last[1]) > 0)).toBe(true);
-            last = entry;
-            if (entry[2] === "pruned") mirror.delete(entry[1]);
-            else mirror.set(entry[1], entry[0]);
+      fc.asyncProperty(
+        steps(30),
+        steps(30),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (before, during, limit, chunk) => {
+          const book = new LiveBook();
+          for (const step of before) play(book, step);
+          book.chunk = chunk;
+          const rest = [...during];
+          book.meanwhile = () => {
+            const step = rest.shift();
+            if (step !== undefined) play(book, step);
+          };
+          const mirror = new Map<string, number>();
+          let last: Entry = [0, "", "process"];
+          for (let cursor = 0, quiet = false; !quiet;) {
+            const atStart = expected(book, cursor);
+            const writesLeft = rest.length;
+            const page = await changedSince(book.ctx, cursor, limit);
+            for (const change of page.changes) {
+              const entry = entryOf(change);
+              // What is given is true: the state is that of its position, and a prune is a prune.
+              if ("process" in change) expect(change.process.updatedAtMs).toBe(change.position);
+              else expect(book.headers[change.position - 1]).toMatchObject({ type: "processes.pruned" });
+              expect(entry[0] > last[0] || (entry[0] === last[0] && compareText(entry[1], last[1]) > 0)).toBe(true);
+              last = entry;
+              if (entry[2] === "pruned") mirror.delete(entry[1]);
+              else mirror.set(entry[1], entry[0]);
+            }
+            // "No more" covers all that was there when the call began, as it was then or at its later change.
+            const given = new Set(entriesOf(page).map(([, id]) => id));
+            if (!page.more) for (const [, id] of atStart) expect(given).toContain(id);
+            cursor = page.cursor;
+            quiet = !page.more && rest.length === 0 && writesLeft === 0;
           }
-          // "No more" covers all that was there when the call began, as it was then or at its later change.
-          const given = new Set(entriesOf(page).map(([, id]) => id));
-          if (!page.more) for (const [, id] of atStart) expect(given).toContain(id);
-          cursor = page.cursor;
-          quiet = !page.more && rest.length === 0 && writesLeft === 0;
-        }
-        expect([...mirror].sort()).toEqual(book.world.rows("processes").map((row) => [row["id"], row["changePosition"]]).sort());
-      }),
+          expect([...mirror].sort()).toEqual(
+            book.world
+              .rows("processes")
+              .map((row) => [row["id"], row["changePosition"]])
+              .sort(),
+          );
+        },
+      ),
       { numRuns: 300 },
     );
   });
 });
-
-type Step = { do: "register" | "append" | "prune" | "renew"; id: string } | { do: "clear" | "pruneMany"; ids: string[] };
-
-function steps(maxLength: number): fc.Arbitrary<Step[]> {
-  const id = fc.constantFrom("a", "b", "c", "d", "e");
-  const one = fc.record({ do: fc.constantFrom("register", "register", "append", "append", "prune", "renew"), id });
-  const many = fc.record({ do: fc.constantFrom("clear", "pruneMany"), ids: fc.uniqueArray(id, { minLength: 1 }) });
-  return fc.array(fc.oneof({ weight: 4, arbitrary: one }, { weight: 1, arbitrary: many }), { maxLength }) as fc.Arbitrary<Step[]>;
-}
-
-/** Does what can be done: to processes that are there, or, for a registration, not there. */
-function play(book: LiveBook, step: Step): void {
-  const there = (id: string): boolean => book.world.process(id) !== undefined;
-  if ("ids" in step) {
-    const ids = step.ids.filter(there);
-    if (ids.length > 0) return step.do === "clear" ? book.clearWakeTargets(...ids) : book.prune(...ids);
-    return;
-  }
-  if (step.do === "register") return there(step.id) ? undefined : void book.register(step.id);
-  if (!there(step.id)) return;
-  if (step.do === "append") book.append(step.id);
-  else if (step.do === "prune") book.prune(step.id);
-  else book.renew(step.id);
-}

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Commits, type CommitSources } from "../../src/log/commits.ts";
-import { FEW, ManualClock, resources, settled } from "./support/manual-clock.ts";
+import { FEW, ManualClock, MANY_ROUNDS_MS, resources, settled } from "./support/manual-clock.ts";
 
 function world(over: Partial<CommitSources> = {}) {
   const clock = new ManualClock();
@@ -24,7 +24,10 @@ function world(over: Partial<CommitSources> = {}) {
   });
   const listen = () => {
     const seen = { hints: 0, completed: false, subscription: { unsubscribe: (): void => undefined } };
-    seen.subscription = commits.hints$.subscribe({ next: () => void (seen.hints += 1), complete: () => void (seen.completed = true) });
+    seen.subscription = commits.hints$.subscribe({
+      next: () => void (seen.hints += 1),
+      complete: () => void (seen.completed = true),
+    });
     return seen;
   };
   return { clock, state, commits, listen };
@@ -139,7 +142,7 @@ describe("who listens", () => {
     commits.close();
   });
 
-  it("leaves nothing behind after ten thousand rounds", async () => {
+  it("leaves nothing behind after ten thousand rounds", { timeout: MANY_ROUNDS_MS }, async () => {
     const { state, commits, listen } = world({ clock: systemClock, pollIntervalMs: 1_000_000 });
     const before = resources();
     for (let i = 0; i < 10_000; i++) {

@@ -30,7 +30,7 @@ describe("leases", () => {
     expect(book.refusal("leases.renew", lease, 20)).toMatchObject({ code: "lease_lost", reason: "expired" });
     const second = book.ok("leases.claim", "p", B, 20).lease;
     expect(second.fencingToken).toBe(2);
-    const lost = { code: "lease_lost", processId: "p", presented: 1, current: 2, reason: "superseded" };
+    const lost = { code: "lease_lost", processId: "p", presentedFencingToken: 1, currentFencingToken: 2, reason: "superseded" };
     expect(book.refusal("leases.renew", lease, 20)).toEqual(lost);
     expect(book.refusal("processes.completeWithLease", lease, ok("v"))).toEqual(lost);
     expect(book.unchanged("leases.release", lease)).toEqual({ released: false, reason: "superseded" });

@@ -3,7 +3,7 @@ import { Observable, Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { waitFor, type WaitOptions } from "../../src/runtime/waiting.ts";
-import { FEW, held, ManualClock, resources, settled } from "./support/manual-clock.ts";
+import { FEW, held, ManualClock, MANY_ROUNDS_MS, resources, settled } from "./support/manual-clock.ts";
 
 function world() {
   const hints$ = new Subject<void>();
@@ -13,7 +13,11 @@ function world() {
   let looks = 0;
   let value: string | undefined;
   const options: WaitOptions<string> = {
-    operation: "test.wait", hints$, clock, closed: closing.signal, signal: caller.signal,
+    operation: "test.wait",
+    hints$,
+    clock,
+    closed: closing.signal,
+    signal: caller.signal,
     check: async () => {
       looks += 1;
       const seen = value;
@@ -22,7 +26,11 @@ function world() {
     },
   };
   return {
-    hints$, closing, caller, clock, options,
+    hints$,
+    closing,
+    caller,
+    clock,
+    options,
     looks: () => looks,
     put: (next: string): void => void (value = next),
     left: () => held([closing.signal, caller.signal], hints$) + clock.pending,
@@ -104,7 +112,10 @@ describe("waitFor", () => {
 
   it("looks exactly once when the limit is 0", async () => {
     const w = world();
-    await expect(waitFor({ ...w.options, timeoutMs: 0 })).rejects.toMatchObject({ code: "wait_timeout", details: { afterMs: 0 } });
+    await expect(waitFor({ ...w.options, timeoutMs: 0 })).rejects.toMatchObject({
+      code: "wait_timeout",
+      details: { afterMs: 0 },
+    });
     expect(w.looks()).toBe(1);
     w.put("there");
     expect(await waitFor({ ...w.options, timeoutMs: 0 })).toBe("there");
@@ -153,7 +164,7 @@ describe("waitFor at the end of the book", () => {
 });
 
 describe("ten thousand waits", () => {
-  it("ended in every way leave no listener, timer or subscription", async () => {
+  it("ended in every way leave no listener, timer or subscription", { timeout: MANY_ROUNDS_MS }, async () => {
     const w = world();
     const before = resources();
     for (let i = 0; i < 10_000; i++) {
@@ -164,7 +175,9 @@ describe("ten thousand waits", () => {
       if (i === 2) w.put("there");
       w.hints$.next();
       const end = await waiting.catch((error: unknown) => error);
-      expect(end).toEqual(i % 4 === 0 ? "left" : i % 4 === 1 && i < 2 ? expect.objectContaining({ code: "wait_timeout" }) : "there");
+      expect(end).toEqual(
+        i % 4 === 0 ? "left" : i % 4 === 1 && i < 2 ? expect.objectContaining({ code: "wait_timeout" }) : "there",
+      );
     }
     expect(w.left()).toBe(0);
     expect(resources()).toBeLessThan(before + FEW);

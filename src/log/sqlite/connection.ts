@@ -120,6 +120,18 @@ export class Connection {
   }
 }
 
+/** A connection to a book that this process had open before. */
+export function reopen(options: ConnectionOptions, tables: readonly TableDef[]): Connection {
+  const driver = connect(options);
+  try {
+    if (!options.readOnly) switchToWal(driver, options);
+    return new Connection(driver, tables);
+  } catch (error) {
+    driver.close();
+    throw error;
+  }
+}
+
 /** Refuses a head that this library cannot carry on. */
 export function checkHead(head: HeadRow | undefined, projection: number): asserts head is HeadRow {
   if (head === undefined) throw new DeedbookError("store_corrupt", { table: "head", reason: "its row is missing" });

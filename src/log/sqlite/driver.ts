@@ -108,7 +108,11 @@ export class Driver {
 
   async backup(path: string): Promise<void> {
     this.gate?.("BACKUP");
-    await this.db.backup(path);
+    try {
+      await this.db.backup(path);
+    } catch (error) {
+      throw storeFault(error, "backup") ?? new DeedbookError("store_io", { operation: "backup", path }, { cause: error });
+    }
   }
 
   close(): void {
@@ -127,15 +131,17 @@ export function isBusy(error: unknown): boolean {
   return code !== undefined && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED") || code === "SQLITE_PROTOCOL");
 }
 
+/** Pages or rows that cannot be what they should be; our own statements break no constraint on sound rows. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|CONSTRAINT|MISMATCH)/;
+
 /** A store fault in our words; undefined for anything that is not SQLite's. */
 export function storeFault(error: unknown, operation: string): DeedbookError | undefined {
   const code = sqliteCode(error);
   if (code === undefined) return undefined;
   const options = { cause: error };
-  if (code.startsWith("SQLITE_BUSY")) return new DeedbookError("store_busy", { waitedMs: 0 }, options);
+  if (isBusy(error)) return new DeedbookError("store_busy", { waitedMs: 0 }, options);
   if (code.startsWith("SQLITE_FULL")) return new DeedbookError("store_full", { operation }, options);
   if (code.startsWith("SQLITE_READONLY")) return new DeedbookError("store_read_only", { operation }, options);
-  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB")
-    return new DeedbookError("store_corrupt", { reason: (error as Error).message }, options);
+  if (DAMAGE.test(code)) return new DeedbookError("store_corrupt", { reason: (error as Error).message }, options);
   return new DeedbookError("store_io", { operation }, options);
 }

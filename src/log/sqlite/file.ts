@@ -1,5 +1,5 @@
 // What lies at a path before SQLite may touch it: nothing, a book, or something that is not ours.
-import { closeSync, openSync, readdirSync, readSync, statSync, type BigIntStats } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync, type BigIntStats } from "node:fs";
 import { dirname } from "node:path";
 import { DeedbookError } from "../../core/errors.ts";
 import type { System } from "../../core/system.ts";
@@ -49,6 +49,15 @@ export function inspectFile(check: FileCheck): "absent" | "empty" | "book" {
   }
   if (!isOpenHere(stats)) checkHeader(check.path);
   return "book";
+}
+
+/** Where the file lies once links are followed: two paths to one book have one notify file. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw new DeedbookError("store_io", { operation: "open", path }, { cause: error });
+  }
 }
 
 /** Device and inode as text: a copy or a restored file has others. */

@@ -12,7 +12,7 @@ import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { storeFault, type Driver } from "./driver.ts";
-import { BOOK_MODE, identityOf, inspectFile, noteOpen } from "./file.ts";
+import { BOOK_MODE, identityOf, inspectFile, noteOpen, realPath } from "./file.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
@@ -33,7 +33,7 @@ export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts)
   const found = inspectFile({ ...options, create: options.create && !options.readOnly });
   const retry = { ...parts, timeoutMs: options.lockTimeoutMs };
   const { driver, release } = await retryBusy(retry, () => faults(options, () => prepare(options, found)));
-  const notify = openNotify(`${options.path}-notify`, options.system);
+  const notify = openNotify(`${realPath(options.path)}-notify`, options.system);
   try {
     const connection = await takeUp(options, parts, driver, notify, retry);
     const commits = new Commits({

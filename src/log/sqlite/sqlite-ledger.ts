@@ -9,7 +9,7 @@ import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decisio
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
 import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
-import { checkHead, connect, Connection, switchToWal, type ConnectionOptions, type HeadRow } from "./connection.ts";
+import { checkHead, reopen, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { driftOf } from "./drift.ts";
 import { isBusy, sqliteCode, storeFault } from "./driver.ts";
 import { BOOK_MODE } from "./file.ts";
@@ -34,6 +34,7 @@ export class SqliteLedger implements Ledger {
   private lastEnv: Env | undefined;
   private readonly incarnationId: string;
   private ended: DeedbookError | undefined;
+  private lost = false;
 
   constructor(connection: Connection, options: ConnectionOptions, parts: LedgerParts, announcer: Announcer) {
     this.connection = connection;
@@ -58,11 +59,11 @@ export class SqliteLedger implements Ledger {
   }
 
   private attempt(batch: readonly Submission[]): Executed {
-    const { driver } = this.connection;
     let work: Batch;
     let outcomes: readonly Outcome[];
     try {
-      driver.begin.run();
+      this.reopenLost();
+      this.connection.driver.begin.run();
     } catch (error) {
       return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? asError(error));
     }
@@ -77,13 +78,13 @@ export class SqliteLedger implements Ledger {
     return this.commit(batch.slice(0, outcomes.length), work, outcomes);
   }
 
-  /** Store faults fail the batch at once; any other error is tried in halves, so that one bad command fails alone. */
+  /** Store faults fail the batch at once; damage and errors of logic are tried in halves, so that one command fails alone. */
   private afterFault(batch: readonly Submission[], error: unknown): Executed {
     this.projector = this.parts.projector();
     if (isBusy(error)) return { kind: "busy" };
     const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
-    if (fault !== undefined) return allFailed(batch, fault);
-    if (batch.length === 1) return allFailed(batch, asError(error));
+    const alone = batch.length === 1 || this.ended !== undefined;
+    if (alone || (fault !== undefined && fault.code !== "store_corrupt")) return allFailed(batch, fault ?? asError(error));
     const middle = batch.length >> 1;
     const first = this.attempt(batch.slice(0, middle));
     if (first.kind === "busy" || first.outcomes.length < middle) return first;
@@ -116,21 +117,18 @@ export class SqliteLedger implements Ledger {
     const afterPosition = work.tip.position - work.appended;
     const unknown = new DeedbookError("commit_unknown", { commandIds, afterPosition }, { cause: error });
     rememberUnknown(unknown, outcomes);
-    this.reconnect();
+    this.lost = true;
+    this.projector = this.parts.projector();
+    this.connection.safeRollback();
+    this.connection.driver.close();
+    this.announcer.commits.own(afterPosition); // whoever waits looks again: it may be there
     return allFailed(batch, unknown);
   }
 
-  private reconnect(): void {
-    try {
-      this.connection.safeRollback();
-      this.connection.driver.close();
-      const driver = connect(this.options);
-      switchToWal(driver, this.options);
-      this.connection = new Connection(driver, this.parts.tables);
-    } catch (error) {
-      this.ended = storeFault(error, "reopen") ?? new DeedbookError("store_io", { operation: "reopen" }, { cause: error });
-    }
-    this.projector = this.parts.projector();
+  /** After a failed COMMIT the file is opened anew by whoever needs it next. */
+  private reopenLost(): void {
+    if (this.lost) this.connection = reopen(this.options, this.parts.tables);
+    this.lost = false;
   }
 
   private batchOn(head: HeadRow): Batch {
@@ -229,7 +227,11 @@ export class SqliteLedger implements Ledger {
 
   /** A handle that has ended reads nothing either: the tables under it may be of another version, or of another history. */
   private retrying<T>(operation: string, attempt: () => T): Promise<T> {
-    return this.ended === undefined ? this.busyRetried(operation, attempt) : Promise.reject(this.ended);
+    if (this.ended !== undefined) return Promise.reject(this.ended);
+    return this.busyRetried(operation, () => {
+      this.reopenLost();
+      return attempt();
+    });
   }
 
   private busyRetried<T>(operation: string, attempt: () => T): Promise<T> {

@@ -1,5 +1,5 @@
 // A book that a test writes by hand, for those who only read it: rows, bodies, headers and hints, and turns in between.
-import { Subject } from "rxjs";
+import { Subject, type Observable } from "rxjs";
 import { systemRandom } from "../../../src/core/clock.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { DEFAULT_LIMITS } from "../../../src/core/limits.ts";
@@ -25,9 +25,14 @@ export class LiveBook {
   private lives = 0;
 
   readonly ctx: LiveContext = {
-    limits: DEFAULT_LIMITS, requireEnvRef: false, clock: this.clock, random: systemRandom(), system: realSystem,
+    limits: DEFAULT_LIMITS,
+    requireEnvRef: false,
+    clock: this.clock,
+    random: systemRandom(),
+    system: realSystem,
     submit: () => Promise.reject(new Error("nothing here writes")),
     identityHash: () => "hash",
+    declared: new Map(),
     hints$: this.hints$,
     closed: this.closing.signal,
     read: (wants) => this.answer(() => this.world.gather(wants)),
@@ -41,8 +46,18 @@ export class LiveBook {
 
   register(id: string, ...eventTypes: string[]): ProcessRow {
     const names = [...eventTypes, "line", "process.completed"];
-    const position = this.write("process.registered", id, { registration: { id, eventTypes: names.map((name) => ({ name })) } }, id);
-    const row = aProcess(id, { lifeId: `life ${++this.lives}`, registeredPosition: position, changePosition: position, lastPosition: position });
+    const position = this.write(
+      "process.registered",
+      id,
+      { registration: { id, eventTypes: names.map((name) => ({ name })) } },
+      id,
+    );
+    const row = aProcess(id, {
+      lifeId: `life ${++this.lives}`,
+      registeredPosition: position,
+      changePosition: position,
+      updatedAtMs: position,
+    });
     this.world.apply({ put: "processes", row });
     return row;
   }
@@ -51,7 +66,17 @@ export class LiveBook {
     const { lifeId, lastSequence } = this.world.process(id);
     const position = this.write("event.appended", id, { payload }, id);
     const sequence = lastSequence + 1;
-    const event = { lifeId, sequence, position, eventType, atMs: position, replayKey: null, payloadHash: "hash", wake: 0, terminal: null };
+    const event = {
+      lifeId,
+      sequence,
+      position,
+      eventType,
+      atMs: position,
+      replayKey: null,
+      payloadHash: "hash",
+      wake: 0,
+      terminal: null,
+    };
     this.world.apply({ put: "events", row: event });
     this.patch(id, { lastSequence: sequence, changePosition: position, updatedAtMs: position });
     return sequence;
@@ -69,7 +94,7 @@ export class LiveBook {
   /** One record that changes several processes. */
   clearWakeTargets(...ids: string[]): void {
     const position = this.write("session.deleted", "session", undefined, ...ids);
-    for (const id of ids) this.patch(id, { changePosition: position });
+    for (const id of ids) this.patch(id, { changePosition: position, updatedAtMs: position });
   }
 
   /** A record that is no change of the process. */
@@ -110,4 +135,17 @@ export class LiveBook {
     await this.meanwhile();
     return read();
   }
+}
+
+export function bookOf(...ids: string[]): LiveBook {
+  const book = new LiveBook();
+  for (const id of ids) book.register(id, "other");
+  return book;
+}
+
+export function collect<T>(view: Observable<T>) {
+  const got: T[] = [];
+  const end: { error?: unknown } = {};
+  const subscription = view.subscribe({ next: (item) => got.push(item), error: (error: unknown) => (end.error = error) });
+  return { got, end, subscription };
 }

@@ -69,3 +69,6 @@ export function resources(): number {
 }
 
 export const FEW = 20;
+
+/** For tests of very many rounds: no statement about speed, only an end for what hangs. */
+export const MANY_ROUNDS_MS = 120_000;

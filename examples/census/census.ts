@@ -1,0 +1,79 @@
+// One census from beginning to end: walk, enrol, measure, write the table, check the book, report.
+import { randomUUID } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { openBook, type Book } from "deedbook";
+import { workerNames } from "./crew.ts";
+import { writeTable } from "./csv.ts";
+import type { Display } from "./display.ts";
+import { BOOK, bookIdentities } from "./own-files.ts";
+import type { Report } from "./report.ts";
+import { countInRounds, type Counted } from "./rounds.ts";
+import { tallyOf } from "./tally.ts";
+import { byBytes, walk, type Ground, type Skipped } from "./walk.ts";
+
+export interface Job extends Ground {
+  workers: number;
+}
+
+/** There is no regular file to count. */
+export class NothingToCount extends Error {}
+
+/** A lease lasts so long unless it is renewed: how long a file is left alone when nobody can tell whether its worker lives. */
+const TTL_MS = 10_000;
+const SKIPPED_SHOWN_MAX = 100;
+
+/** Leaves `census.csv` and the book in `job.out`. Interrupted, it throws the reason of the signal; what is done stays done. */
+export async function takeCensus(job: Job, display: Display, signal: AbortSignal): Promise<Report> {
+  const startedAtMs = performance.now();
+  const { files, skipped } = await walk(job);
+  tell(display, skipped);
+  if (files.length === 0) throw new NothingToCount();
+  await mkdir(job.out, { recursive: true });
+  const run = randomUUID();
+  await using book = await openBook(join(job.out, BOOK), { meta: { actor: "census", correlationId: run } });
+  const before = (await book.history.head()).position;
+  const counted = await count(book, job, files, { run, display, signal });
+  tell(display, counted.skipped);
+  counted.rows.sort((a, b) => byBytes(a.path, b.path));
+  await writeTable(job.out, counted.rows);
+  counted.skipped.unshift(...skipped);
+  const checked = await check(book, { run, before, workers: job.workers });
+  return reportOf(counted, checked, performance.now() - startedAtMs);
+}
+
+async function count(
+  book: Book,
+  { base, out, workers }: Job,
+  files: readonly string[],
+  { run, display, signal }: { run: string; display: Display; signal: AbortSignal },
+): Promise<Counted> {
+  const bookFiles = await bookIdentities(out);
+  return countInRounds({ book, bookFiles, workers, orders: { base, out, run, ttlMs: TTL_MS }, display, signal }, files);
+}
+
+type Checked = Pick<Report, "records" | "claims" | "busy" | "takeOvers" | "workers" | "chainVerified" | "drift">;
+
+/** What the log says of this run, and whether the log and the tables stand as they were written. */
+async function check(book: Book, { run, before, workers }: { run: string; before: number; workers: number }): Promise<Checked> {
+  const { claims, busy, takeOvers, counted } = await tallyOf(book, run, before);
+  const verified = await book.history.verify();
+  const all = [...counted.values()].reduce((sum, files) => sum + files, 0);
+  const shares = workerNames(workers).map((name) => {
+    const files = counted.get(name) ?? 0;
+    return { name, files, share: all === 0 ? 0 : Math.round((1000 * files) / all) / 1000 };
+  });
+  const chainVerified = verified.findings.length === 0 && verified.bodiesMissing === 0;
+  return { records: verified.records, claims, busy, takeOvers, workers: shares, chainVerified, drift: verified.drift.length };
+}
+
+function reportOf({ rows, skipped, resumed }: Counted, checked: Checked, elapsedMs: number): Report {
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+  return { files: rows.length, bytes, resumed, skipped: skipped.length, ...checked, seconds: Math.round(elapsedMs) / 1000 };
+}
+
+/** Says of each file that is not counted why, up to a bound that a person still reads. */
+function tell(display: Display, skipped: readonly Skipped[]): void {
+  for (const { path, reason } of skipped.slice(0, SKIPPED_SHOWN_MAX)) display.note(`skipped  ${path}  (${reason})`);
+  if (skipped.length > SKIPPED_SHOWN_MAX) display.note(`skipped  … and ${skipped.length - SKIPPED_SHOWN_MAX} more`);
+}
