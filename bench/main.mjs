@@ -35,7 +35,8 @@ await withFolder(async (folder) => {
     console.log(`\n## ${title}\n\n${text}`);
   }
   console.log(`\nLoad of the machine at the end: ${loadOf()}.`);
-  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ machine: machineOf(), options, figures }, null, 2)}\n`);
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify({ machine: machineOf(), options, figures }, null, 2)}\n`);
 });
 
 /** @param {string[]} args */
@@ -85,7 +86,9 @@ function machineOf() {
   const db = new Database(":memory:");
   const sqlite = db.prepare("SELECT sqlite_version()").pluck().get();
   db.close();
-  const driver = JSON.parse(readFileSync(new URL("../node_modules/better-sqlite3/package.json", import.meta.url), "utf8")).version;
+  const driver = JSON.parse(
+    readFileSync(new URL("../node_modules/better-sqlite3/package.json", import.meta.url), "utf8"),
+  ).version;
   return {
     cpu: `${availableParallelism()} × ${cpu?.model.trim() ?? "unknown CPU"}`,
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,

@@ -21,20 +21,32 @@ export async function withFolder(work) {
   }
 }
 
-/** Seconds that `work` took, after garbage of others was collected. @param {() => unknown} work */
-export async function seconds(work) {
-  collectGarbage();
-  const start = performance.now();
+/** @typedef {{ seconds: number, cpuUs: number }} Took By the clock, and processor time of this process with all its threads. */
+
+/** How long `work` took, after garbage of others was collected. @param {() => unknown} work @returns {Promise<Took>} */
+export async function timed(work) {
+  const start = started();
   await work();
-  return (performance.now() - start) / 1_000;
+  return took(start);
 }
 
-/** The same for work that awaits nothing. @param {() => void} work */
-export function secondsSync(work) {
-  collectGarbage();
-  const start = performance.now();
+/** The same for work that awaits nothing. @param {() => void} work @returns {Took} */
+export function timedSync(work) {
+  const start = started();
   work();
-  return (performance.now() - start) / 1_000;
+  return took(start);
+}
+
+function started() {
+  collectGarbage();
+  return { cpu: process.cpuUsage(), ms: performance.now() };
+}
+
+/** @param {ReturnType<typeof started>} start @returns {Took} */
+function took({ cpu, ms }) {
+  const seconds = (performance.now() - ms) / 1_000;
+  const { user, system } = process.cpuUsage(cpu);
+  return { seconds, cpuUs: user + system };
 }
 
 /** @param {readonly number[]} values */

@@ -27,7 +27,11 @@ export const idOf = (k, prefix = "job") => `${prefix}-${String(k).padStart(9, "0
 export function registrationOf(k, prefix) {
   return {
     id: idOf(k, prefix),
-    input: { type: "engine", kind: "report", payload: { source: "warehouse", table: `orders-${k % 97}`, columns: ["id", "day", "sum"] } },
+    input: {
+      type: "engine",
+      kind: "report",
+      payload: { source: "warehouse", table: `orders-${k % 97}`, columns: ["id", "day", "sum"] },
+    },
     disposition: "rerunnable",
     eventTypes: [{ name: "progress" }],
   };

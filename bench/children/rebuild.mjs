@@ -1,5 +1,6 @@
 // Reads a book's whole log, or rebuilds all its tables, in a process of its own, so that its memory is its own.
 import { join } from "node:path";
+import { clearInterval, setInterval } from "node:timers";
 import Database from "better-sqlite3";
 import { openDeedbook } from "../variants/book.mjs";
 import { input, tell } from "./run.mjs";
@@ -38,7 +39,7 @@ function read(bodies) {
   const rssStart = process.memoryUsage().rss;
   let [rssPeak, records, parsed] = [rssStart, 0, 0];
   const start = performance.now();
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = /** @type {any[]} */ (page.all(after, CHUNK));
     if (rows.length === 0) break;
     for (const row of rows) {

@@ -1,5 +1,5 @@
 // What a command costs in a book of many records, against the same in a book of a thousand.
-import { interleaved, median, seconds, seeded, Series, withFolder } from "../measuring.mjs";
+import { interleaved, median, seeded, Series, timed, withFolder } from "../measuring.mjs";
 import { count, judged, rate, table } from "../markdown.mjs";
 import { openDeedbook } from "../variants/book.mjs";
 import { mixedRun, pool, progressOf } from "../workload.mjs";
@@ -23,7 +23,8 @@ export async function largeSection({ rounds, quick, seed, large, shelf, progress
   await measure(state, 100, quick, () => undefined);
   await interleaved({ rounds, budgetMs: quick ? 8_000 : 300_000 }, ["small", "large"], async (which) => {
     for (const callers of CASES) {
-      const told = (/** @type {string} */ what, /** @type {number} */ perSecond) => series.add(`${what}, ${callers}`, which, perSecond);
+      const told = (/** @type {string} */ what, /** @type {number} */ perSecond) =>
+        series.add(`${what}, ${callers}`, which, perSecond);
       if (which === "large") await measure(state, callers, quick, told);
       else
         await withFolder(async (folder) => {
@@ -37,7 +38,11 @@ export async function largeSection({ rounds, quick, seed, large, shelf, progress
     }
   });
   await store.close();
-  return { title: `A book of ${count(big.records)} records against one of ${count(SMALL_RECORDS)}`, text: textOf(series), figures: series };
+  return {
+    title: `A book of ${count(big.records)} records against one of ${count(SMALL_RECORDS)}`,
+    text: textOf(series),
+    figures: series,
+  };
 }
 
 /** @typedef {{ store: import("../workload.mjs").Store, next: number, running: string[], random: () => number, appended: number }} State */
@@ -56,18 +61,18 @@ async function measure(state, callers, quick, told, processes = (callers === 1 ?
   const from = state.next;
   state.next += processes;
   let commands = 0;
-  const mixedSeconds = await seconds(async () => {
+  const mixedTook = await timed(async () => {
     commands = await mixedRun(store, callers, processes, from);
   });
-  told("new processes, mixed", commands / mixedSeconds);
+  told("new processes, mixed", commands / mixedTook.seconds);
   const appends = processes * 10;
   const first = state.appended;
   state.appended += appends;
   const ids = Array.from({ length: appends }, () => running[Math.floor(random() * running.length)] ?? "");
-  const appendSeconds = await seconds(() =>
+  const appendTook = await timed(() =>
     pool(callers, appends, (k) => store.append(ids[k] ?? "", { ...progressOf(1), replay: { key: `late-${first + k}` } })),
   );
-  told("appends to old processes at random", appends / appendSeconds);
+  told("appends to old processes at random", appends / appendTook.seconds);
 }
 
 /** @param {Series} series */
@@ -76,7 +81,13 @@ function textOf(series) {
     const [small, large] = ["small", "large"].map((which) => series.values(what, which));
     const costs = (large ?? []).map((perSecond, i) => /** @type {number} */ (small?.[i]) / perSecond);
     const label = what.replace(/, (\d+)$/, (_, n) => `, ${n} ${n === "1" ? "caller" : "callers"}`);
-    return [label, judged(median(costs), BUDGET), rate(series.median(what, "small")), rate(series.median(what, "large")), String(series.rounds(what))];
+    return [
+      label,
+      judged(median(costs), BUDGET),
+      rate(series.median(what, "small")),
+      rate(series.median(what, "large")),
+      String(series.rounds(what)),
+    ];
   });
   return table(["durability normal", "cost large ÷ small", "small /s", "large /s", "rounds"], rows);
 }

@@ -23,7 +23,11 @@ export async function processesSection({ rounds, quick, progress }) {
       const results = await withFolder((folder) => together(folder, kind, durability, quick ? 1_000 : 4_000));
       const what = `${durability}: ${kind}`;
       const rates = results.map((one) => one.commands / one.seconds);
-      series.add("commands/s", what, rates.reduce((sum, one) => sum + one, 0));
+      series.add(
+        "commands/s",
+        what,
+        rates.reduce((sum, one) => sum + one, 0),
+      );
       series.add("fairness", what, Math.min(...rates) / Math.max(...rates));
       series.add("stall max", what, Math.max(...results.map((one) => one.stallMaxMs)));
       series.add("stall p99", what, Math.max(...results.map((one) => one.stallP99Ms)));
@@ -76,6 +80,15 @@ function textOf(series, errors) {
       ];
     }),
   );
-  const head = ["durability, files", "commands/s, all", "÷ one process", "busy errors", "worst stall", "median of worst", "stall p99", "fairness min/max"];
+  const head = [
+    "durability, files",
+    "commands/s, all",
+    "÷ one process",
+    "busy errors",
+    "worst stall",
+    "median of worst",
+    "stall p99",
+    "fairness min/max",
+  ];
   return table(head, rows);
 }

@@ -1,6 +1,6 @@
 // The mixed workload and each kind of operation, by durability and number of callers, against the three others.
 import { interleaved, Series } from "../measuring.mjs";
-import { judged, rate, table } from "../markdown.mjs";
+import { judged, rate, ratio, table } from "../markdown.mjs";
 import { APPENDS, KINDS, kindsRun, mixedRun } from "../workload.mjs";
 import { Scenario, VARIANTS } from "../variants/all.mjs";
 
@@ -20,8 +20,14 @@ const CASES = [
 ];
 
 /** Processes of one turn. A lone caller, and direct tables always, wait for the disk at every command, so they get fewer. */
-const MIXED_SIZES = { quick: { alone: 15, aloneNormal: 80, many: 300, direct: 100 }, usual: { alone: 150, aloneNormal: 500, many: 2_000, direct: 300 } };
-const KIND_SIZES = { quick: { alone: 40, aloneNormal: 250, many: 1_000, direct: 200 }, usual: { alone: 300, aloneNormal: 2_000, many: 6_000, direct: 600 } };
+const MIXED_SIZES = {
+  quick: { alone: 15, aloneNormal: 80, many: 300, direct: 100 },
+  usual: { alone: 150, aloneNormal: 500, many: 2_000, direct: 300 },
+};
+const KIND_SIZES = {
+  quick: { alone: 40, aloneNormal: 250, many: 1_000, direct: 200 },
+  usual: { alone: 300, aloneNormal: 2_000, many: 6_000, direct: 600 },
+};
 
 /** @param {typeof MIXED_SIZES.quick} sizes @param {Case} c @param {string} variant */
 function sizeOf(sizes, { callers, durability }, variant) {
@@ -29,7 +35,8 @@ function sizeOf(sizes, { callers, durability }, variant) {
   return variant === "direct" && durability === "full" ? sizes.direct : sizes.many;
 }
 
-const nameOf = (/** @type {Case} */ { callers, durability }) => `${callers} ${callers === 1 ? "caller" : "callers"}, ${durability}`;
+const nameOf = (/** @type {Case} */ { callers, durability }) =>
+  `${callers} ${callers === 1 ? "caller" : "callers"}, ${durability}`;
 
 /** @typedef {{ rounds: number, quick: boolean, progress: (text: string) => void }} Options */
 
@@ -45,7 +52,7 @@ export async function mixedSection(options) {
       const commands = commandsOf(warm, processes);
       await phase("mixed", commands, async () => void (await mixedRun(store, one.callers, processes, warm)));
     });
-    await measure(options, series, scenario, one, () => "mixed", 4);
+    await measure(options, series, scenario, one);
   }
   const rows = CASES.map((one) => row(series, one, `${nameOf(one)}: mixed`, nameOf(one)));
   return { title: "The mixed workload", text: tableOf("callers, durability", rows), figures: series };
@@ -68,7 +75,7 @@ export async function opsSection(options) {
       await phase("warm", 0, () => kindsRun(store, one.callers, warm, 0, (_kind, _n, work) => work()));
       await kindsRun(store, one.callers, processes, warm, phase);
     });
-    await measure(options, series, scenario, one, (kind) => kind, 4);
+    await measure(options, series, scenario, one);
   }
   const parts = CASES.map((one) => {
     const rows = KINDS.map((kind) => row(series, one, `${nameOf(one)}: ${kind}`, kind));
@@ -82,28 +89,51 @@ export async function opsSection(options) {
  * @param {Series} series
  * @param {Scenario} scenario
  * @param {Case} one
- * @param {(phase: string) => string} labelOf
- * @param {number} shares
  */
-async function measure(options, series, scenario, one, labelOf, shares) {
+async function measure(options, series, scenario, one) {
   options.progress(nameOf(one));
-  const budgetMs = (options.quick ? 16_000 : 600_000) / shares;
+  const budgetMs = options.quick ? 4_000 : 150_000;
   await scenario.prepare();
   await interleaved({ rounds: options.rounds, budgetMs }, VARIANTS, (variant) =>
-    scenario.turn(variant, (phase, perSecond) => series.add(`${nameOf(one)}: ${labelOf(phase)}`, variant, perSecond)),
+    scenario.turn(variant, (phase, commands, took) => {
+      const what = `${nameOf(one)}: ${phase}`;
+      series.add(what, variant, commands / took.seconds);
+      series.add(`${what}, CPU`, variant, took.cpuUs / commands);
+    }),
   );
 }
 
 /** @param {Series} series @param {Case} one @param {string} what @param {string} label */
 function row(series, one, what, label) {
-  const budget = one.callers === 100 && one.durability === "normal" ? {} : /** @type {Record<string, object>} */ (BUDGETS[one.callers]);
+  const budget =
+    one.callers === 100 && one.durability === "normal" ? {} : /** @type {Record<string, object>} */ (BUDGETS[one.callers]);
   const against = (/** @type {string} */ variant) => judged(series.ratio(what, "deedbook", variant), budget[variant]);
   const medians = VARIANTS.map((variant) => rate(series.median(what, variant)));
-  return [label, against("direct"), against("grouped"), against("floor"), ...medians, String(series.rounds(what))];
+  const cpu = VARIANTS.map((variant) => ratio(series.median(`${what}, CPU`, variant)));
+  return [
+    label,
+    against("direct"),
+    against("grouped"),
+    against("floor"),
+    ...medians,
+    cpu.join(" / "),
+    String(series.rounds(what)),
+  ];
 }
 
 /** @param {string} first @param {string[][]} rows */
 function tableOf(first, rows) {
-  const head = [first, "deedbook ÷ direct", "÷ grouped", "÷ floor", "direct /s", "grouped /s", "floor /s", "deedbook /s", "rounds"];
+  const head = [
+    first,
+    "deedbook ÷ direct",
+    "÷ grouped",
+    "÷ floor",
+    "direct /s",
+    "grouped /s",
+    "floor /s",
+    "deedbook /s",
+    "CPU µs",
+    "rounds",
+  ];
   return table(head, rows);
 }

@@ -18,7 +18,9 @@ export async function tailSection({ quick, seed, progress }) {
   const figures = {};
   for (const durability of /** @type {const} */ (["full", "normal"])) {
     progress(`tail across processes, ${durability}`);
-    const found = await withFolder((folder) => watched(folder, durability, quick ? 250 : 2_000, quick ? 2_000 : 10_000, seeded(seed)));
+    const found = await withFolder((folder) =>
+      watched(folder, durability, quick ? 250 : 2_000, quick ? 2_000 : 10_000, seeded(seed)),
+    );
     figures[durability] = found;
     const [p50, p99] = [quantile(found.latenciesMs, 0.5), quantile(found.latenciesMs, 0.99)];
     rows.push([

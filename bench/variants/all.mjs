@@ -1,5 +1,5 @@
 // The variants by name, and one round's turn of any of them.
-import { seconds, secondsSync, withFolder } from "../measuring.mjs";
+import { timed, timedSync, withFolder } from "../measuring.mjs";
 import { openDeedbook } from "./book.mjs";
 import { openDirect, openGrouped } from "./direct.mjs";
 import { record, replay } from "./floor.mjs";
@@ -12,6 +12,7 @@ export const VARIANTS = /** @type {const} */ (["direct", "grouped", "floor", "de
  * @property {(store: import("../workload.mjs").Store, variant: Variant, phase: PhaseRunner) => Promise<void>} run
  *
  * @typedef {(name: string, commands: number, work: () => Promise<void>) => Promise<void>} PhaseRunner
+ * @typedef {(phase: string, commands: number, took: import("../measuring.mjs").Took) => void} Told
  */
 
 /** A scenario: its recording is made once, before the first round, and warms the code up. */
@@ -35,26 +36,26 @@ export class Scenario {
     );
   }
 
-  /** One turn; tells each phase's commands in a second. @param {Variant} variant @param {(phase: string, rate: number) => void} told */
+  /** One turn; tells of each phase what it took. @param {Variant} variant @param {Told} told */
   async turn(variant, told) {
     await withFolder(async (folder) => {
       if (variant === "floor") return this.floor(folder, told);
       const open = { direct: openDirect, grouped: openGrouped, deedbook: openDeedbook }[variant];
       const store = await open(folder, this.durability);
       await this.run(store, variant, async (name, commands, work) => {
-        const took = await seconds(work);
-        if (name !== "warm") told(name, commands / took);
+        const took = await timed(work);
+        if (name !== "warm") told(name, commands, took);
       });
       await store.close();
     });
   }
 
-  /** @param {string} folder @param {(phase: string, rate: number) => void} told */
+  /** @param {string} folder @param {Told} told */
   async floor(folder, told) {
     if (this.recording === undefined) throw new Error("a scenario is prepared before its turns");
     await replay(folder, this.durability, this.recording, ({ name, commands }, work) => {
-      const took = secondsSync(work);
-      if (name !== "warm") told(name, commands / took);
+      const took = timedSync(work);
+      if (name !== "warm") told(name, commands, took);
     });
   }
 }

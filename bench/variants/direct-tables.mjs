@@ -100,7 +100,8 @@ export function directTables(folder, durability) {
     const payloadHash = hash("sha256", `${type}\n${text}`, "hex");
     const keyed = /** @type {any} */ (key === undefined ? undefined : s.keyed.get(row.key, key));
     if (keyed !== undefined && keyed.payloadHash !== payloadHash) throw refuse("replay_key_conflict");
-    if (keyed !== undefined) return { replayed: true, event: { processId: id, sequence: keyed.sequence, eventType: type, payload } };
+    if (keyed !== undefined)
+      return { replayed: true, event: { processId: id, sequence: keyed.sequence, eventType: type, payload } };
     const at = Date.now();
     if (lease !== undefined) checkLease(row, lease, at);
     const sequence = row.lastSequence + 1;
@@ -120,7 +121,10 @@ export function directTables(folder, durability) {
       const names = JSON.stringify(registration.eventTypes.map((/** @type {any} */ type) => type.name));
       const { lastInsertRowid } = s.insert.run(registration.id, registration.disposition, registrationHash, names, at, at);
       s.insertBody.run(lastInsertRowid, json);
-      return { created: true, process: { ...registration, registrationHash, createdAtMs: at, updatedAtMs: at, status: "running" } };
+      return {
+        created: true,
+        process: { ...registration, registrationHash, createdAtMs: at, updatedAtMs: at, status: "running" },
+      };
     },
     /** @param {any} scope @param {string} processId @param {any} descriptor */
     grant(scope, processId, descriptor) {
@@ -139,7 +143,9 @@ export function directTables(folder, durability) {
       const held = row.leaseToken !== null && row.leaseExpiresAtMs > at;
       if (held && (row.leaseOwner !== owner.ownerId || row.leaseIncarnation !== owner.incarnationId)) return { kind: "busy" };
       const fencingToken = held ? row.leaseFence : row.leaseFence + 1;
-      const leaseToken = held ? row.leaseToken : hash("sha256", `${processId}\n${owner.ownerId}\n${owner.incarnationId}\n${fencingToken}`, "hex");
+      const leaseToken = held
+        ? row.leaseToken
+        : hash("sha256", `${processId}\n${owner.ownerId}\n${owner.incarnationId}\n${fencingToken}`, "hex");
       const claimedAtMs = held ? row.leaseClaimedAtMs : at;
       s.claim.run(fencingToken, leaseToken, owner.ownerId, owner.incarnationId, claimedAtMs, at + ttlMs, row.key);
       return { kind: "acquired", lease: { processId, owner, leaseToken, fencingToken, claimedAtMs, expiresAtMs: at + ttlMs } };
@@ -176,7 +182,10 @@ export function directTables(folder, durability) {
       if (row.state !== "running") throw refuse("process_terminal");
       const { sequence, occurredAtMs } = answer.event;
       s.ended.run("completed", sequence, sequence, occurredAtMs, row.key);
-      return { ...answer, process: { id: lease.processId, status: { state: "completed", awaitOutput: output }, updatedAtMs: occurredAtMs } };
+      return {
+        ...answer,
+        process: { id: lease.processId, status: { state: "completed", awaitOutput: output }, updatedAtMs: occurredAtMs },
+      };
     },
   };
 }

@@ -44,7 +44,12 @@ export function openDirect(folder, durability) {
 export function openGrouped(folder, durability) {
   const tables = directTables(folder, durability);
   const queue = new Queue(tables.db);
-  return storeOf(tables, (operation) => (...values) => queue.submit(operation, values));
+  return storeOf(
+    tables,
+    (operation) =>
+      (...values) =>
+        queue.submit(operation, values),
+  );
 }
 
 /**
@@ -84,7 +89,7 @@ class Queue {
   schedule() {
     if (this.scheduled || this.waiting.length === 0) return;
     this.scheduled = true;
-    if (this.lastBatch <= 1 && performance.now() - this.lastImmediateMs < QUIET_MS) queueMicrotask(() => this.flush());
+    if (this.lastBatch <= 1 && performance.now() - this.lastImmediateMs < QUIET_MS) globalThis.queueMicrotask(() => this.flush());
     else
       setImmediate(() => {
         this.lastImmediateMs = performance.now();
@@ -126,7 +131,8 @@ function answerOf(/** @type {Waiting["operation"]} */ operation, /** @type {any[
   try {
     return { answer: operation(...values) };
   } catch (error) {
-    if (typeof (/** @type {any} */ (error)?.code) === "string" && !(/** @type {any} */ (error).code.startsWith("SQLITE"))) return { refusal: error };
+    if (typeof (/** @type {any} */ (error)?.code) === "string" && !(/** @type {any} */ (error).code.startsWith("SQLITE")))
+      return { refusal: error };
     throw error;
   }
 }

@@ -34,7 +34,8 @@ const DEFAULT_ROOTS = ["src", "docs"];
 export function askedBy(argv: readonly string[]): Asked | "help" {
   const { values, positionals } = parsed(argv);
   if (values.help === true) return "help";
-  if (positionals.length > 1) throw new UsageError(`Give one FOLDER, not ${positionals.length}: ${positionals.map(quoted).join(" ")}`);
+  if (positionals.length > 1)
+    throw new UsageError(`Give one FOLDER, not ${positionals.length}: ${positionals.map(quoted).join(" ")}`);
   const folder = positionals[0];
   const ground = folder === undefined ? projectGround() : folderGround(folder);
   const { roots } = ground;

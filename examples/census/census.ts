@@ -26,7 +26,7 @@ const SKIPPED_SHOWN_MAX = 100;
 /** Leaves `census.csv` and the book in `job.out`. Interrupted, it throws the reason of the signal; what is done stays done. */
 export async function takeCensus(job: Job, display: Display, signal: AbortSignal): Promise<Report> {
   const startedAtMs = performance.now();
-  const { files, skipped } = await walk(job);
+  const { files, skipped } = await walk(job, signal);
   tell(display, skipped);
   if (files.length === 0) throw new NothingToCount();
   await mkdir(job.out, { recursive: true });

@@ -25,7 +25,12 @@ export function workerNames(count: number): string[] {
 }
 
 /** Runs a crew to its end. A worker that dies is told at once: the others take over what it held. */
-export async function runCrew(count: number, orders: Orders, signal: AbortSignal, onDeath: (death: Death) => void): Promise<void> {
+export async function runCrew(
+  count: number,
+  orders: Orders,
+  signal: AbortSignal,
+  onDeath: (death: Death) => void,
+): Promise<void> {
   const members = workerNames(count).map((name, index) => runWorker({ ...orders, name, index, workers: count }, signal, onDeath));
   await Promise.all(members);
 }

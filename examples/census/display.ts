@@ -1,10 +1,11 @@
 // What is seen while a census runs, on stderr: bars on a terminal, plain lines otherwise.
-import { MultiBar } from "cli-progress";
+import { styleText } from "node:util";
+import { MultiBar, type Options } from "cli-progress";
+import { count } from "./report.ts";
 
 /** One kind of step that all files go through. */
 export interface Stage {
   advance(): void;
-  end(): void;
 }
 
 export interface Display {
@@ -20,12 +21,22 @@ export function displayOn(output: Output): Display {
   return output.isTTY ? bars(output) : lines(output);
 }
 
-const LABEL_CHARS = 14;
+const LABEL_CHARS = 16;
 const BAR_CHARS = 32;
 
 function bars(output: Output): Display {
-  const format = `  {label} {bar}  {value} of {total} files`;
-  const options = { format, stream: output, barsize: BAR_CHARS, barCompleteChar: "━", barIncompleteChar: "─", hideCursor: true, gracefulExit: false, fps: 20 };
+  const bar = output.hasColors() ? styleText("cyan", "{bar}") : "{bar}";
+  const options: Options = {
+    format: `  {label} ${bar}  {value} of {total} files`,
+    formatValue: (value, _options, type) => (type === "value" || type === "total" ? count(value) : String(value)),
+    stream: output,
+    barsize: BAR_CHARS,
+    barCompleteChar: "━",
+    barIncompleteChar: "─",
+    hideCursor: true,
+    gracefulExit: false,
+    fps: 20,
+  };
   let drawn: MultiBar | undefined;
   return {
     note(text) {
@@ -35,7 +46,7 @@ function bars(output: Output): Display {
     start(label, total) {
       drawn ??= new MultiBar(options);
       const bar = drawn.create(total, 0, { label: label.padEnd(LABEL_CHARS) });
-      return { advance: () => bar.increment(), end: () => drawn?.update() };
+      return { advance: () => bar.increment() };
     },
     stop() {
       drawn?.stop();
@@ -60,7 +71,6 @@ function lines(output: Output): Display {
           saidAtMs = performance.now();
           output.write(`${label.toLowerCase()}  ${done} of ${total} files\n`);
         },
-        end: () => undefined,
       };
     },
     stop: () => undefined,

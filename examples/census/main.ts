@@ -1,15 +1,19 @@
 // The command: reads its arguments, takes a census, shows the report, and says with its exit status how it went.
 import { relative } from "node:path";
+import { styleText } from "node:util";
 import { isDeedbookError } from "deedbook";
 import { askedBy, USAGE, UsageError, type Asked } from "./arguments.ts";
 import { NothingToCount, takeCensus } from "./census.ts";
 import { NotReadable } from "./content.ts";
 import { displayOn } from "./display.ts";
 import { BOOK, TABLE } from "./own-files.ts";
-import { jsonOf, tableOf } from "./report.ts";
+import { jsonOf, tableOf, type Paint } from "./report.ts";
 import { Unfinished } from "./rounds.ts";
 
 const EXIT = { failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** Colours only for a terminal that has them; NO_COLOR is respected. */
+const paint: Paint = (colour, text) => (process.stdout.isTTY && process.stdout.hasColors() ? styleText(colour, text) : text);
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -33,16 +37,21 @@ async function run(asked: Asked): Promise<number> {
   try {
     const report = await takeCensus(asked.job, display, stop.signal);
     display.stop();
-    process.stdout.write(asked.json ? `${jsonOf(report)}\n` : `\n${tableOf(report, grey)}\n\n${whereabouts(asked)}`);
+    process.stdout.write(asked.json ? `${jsonOf(report)}\n` : `\n${tableOf(report, paint)}\n\n${whereabouts(asked)}`);
     return report.chainVerified && report.drift === 0 ? 0 : EXIT.failed;
   } catch (error) {
     display.stop();
     if (stop.signal.aborted) return fail(EXIT.interrupted, "Interrupted. What is done is kept; run it again to go on.");
     if (error instanceof NothingToCount) return fail(EXIT.usage, `There is no regular file to count in ${asked.title}.`);
     if (error instanceof NotReadable) return fail(EXIT.usage, `${asked.title} cannot be counted: ${error.message}.`);
-    if (error instanceof Unfinished || isDeedbookError(error)) return fail(EXIT.failed, error.message);
+    if (error instanceof Unfinished || isDeedbookError(error) || isSystemError(error)) return fail(EXIT.failed, error.message);
     throw error;
   }
+}
+
+/** The file system refused something, such as to make the output folder. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
 }
 
 function fail(status: number, message: string): number {
@@ -53,8 +62,4 @@ function fail(status: number, message: string): number {
 function whereabouts({ job }: Asked): string {
   const out = relative("", job.out) || ".";
   return `  ${out}/${TABLE}  the table\n  ${out}/${BOOK}   every step of it\n`;
-}
-
-function grey(text: string): string {
-  return process.stdout.isTTY && process.stdout.hasColors() && text !== "" ? `\x1b[90m${text}\x1b[39m` : text;
 }

@@ -74,7 +74,11 @@ function failure(code: string, message: string, kind: "unavailable" | "permissio
 
 /** Whether the process is no longer ours: taken over, ended by another, or gone. */
 function isOver(error: unknown): boolean {
-  return isDeedbookError(error, "lease_lost") || isDeedbookError(error, "process_terminal") || isDeedbookError(error, "process_unknown");
+  return (
+    isDeedbookError(error, "lease_lost") ||
+    isDeedbookError(error, "process_terminal") ||
+    isDeedbookError(error, "process_unknown")
+  );
 }
 
 /** Renews a lease when a third of it is over; asked between two chunks, so that a worker that is stuck loses it. */

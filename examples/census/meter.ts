@@ -3,25 +3,30 @@ import { createHash } from "node:crypto";
 import type { Row } from "./row.ts";
 
 const LINE_FEED = 0x0a;
+/** 1 for white space: tab to carriage return, and the blank. */
+const SPACES = Uint8Array.from({ length: 256 }, (_, byte) => (byte === 32 || (byte >= 9 && byte <= 13) ? 1 : 0));
 
 export class Meter {
   bytes = 0;
   private lines = 0;
   private words = 0;
-  private inWord = false;
+  private lastSpace = 1;
   private readonly hash = createHash("sha256");
 
+  /** A word is counted at its first byte: one that is no space, after one that is. */
   add(chunk: Uint8Array): void {
     this.hash.update(chunk);
     this.bytes += chunk.length;
-    let { lines, words, inWord } = this;
+    let { lines, words, lastSpace } = this;
     for (const byte of chunk) {
+      const space = SPACES[byte] as number;
+      words += lastSpace & (space ^ 1);
       if (byte === LINE_FEED) lines += 1;
-      const space = byte === 32 || (byte >= 9 && byte <= 13);
-      if (!space && !inWord) words += 1;
-      inWord = !space;
+      lastSpace = space;
     }
-    Object.assign(this, { lines, words, inWord });
+    this.lines = lines;
+    this.words = words;
+    this.lastSpace = lastSpace;
   }
 
   /** What was measured. Asked once, at the end: it closes the hash. */

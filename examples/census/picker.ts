@@ -92,7 +92,9 @@ export class Picker {
     let cursor: string | undefined;
     do {
       const page = await book.processes.listNonTerminal(cursor === undefined ? {} : { cursor });
-      const left = page.processes.filter(({ id, input }) => !this.held.has(id) && taskOf(input) !== undefined).map(({ id }) => id);
+      const left = page.processes
+        .filter(({ id, input }) => !this.held.has(id) && taskOf(input) !== undefined)
+        .map(({ id }) => id);
       const free = left.filter((id) => (this.busy.get(id)?.againAtMs ?? 0) <= performance.now());
       const start = Math.floor((free.length * index) / workers);
       this.share = [...free.slice(start), ...free.slice(0, start)].slice(0, Math.ceil(free.length / workers));

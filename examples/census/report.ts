@@ -29,46 +29,83 @@ export function jsonOf(report: Report): string {
   return JSON.stringify(told);
 }
 
-const number = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
-const percent = new Intl.NumberFormat("en", { style: "percent" });
-
-type Line = [what: string, figure: string, remark: string];
+/** Colours a text, or leaves it as it is. */
+export type Paint = (colour: "gray" | "green" | "red" | "cyan", text: string) => string;
 
 /** The columns stand for themselves. */
 const RULES = ["top", "bottom", "left", "right", "mid", "middle"] as const;
-const CORNERS = ["top-mid", "top-left", "top-right", "bottom-mid", "bottom-left", "bottom-right", "left-mid", "mid-mid", "right-mid"] as const;
+const CORNERS = [
+  "top-mid",
+  "top-left",
+  "top-right",
+  "bottom-mid",
+  "bottom-left",
+  "bottom-right",
+  "left-mid",
+  "mid-mid",
+  "right-mid",
+] as const;
 const NO_RULES = Object.fromEntries([...RULES, ...CORNERS].map((name) => [name, ""]));
 
-/** The table for people; `grey` shades its remarks. */
-export function tableOf(report: Report, grey: (text: string) => string): string {
+/** The table for people. */
+export function tableOf(report: Report, paint: Paint): string {
   const style = { head: [], border: [], "padding-left": 0, "padding-right": 3 };
   const table = new Table({ chars: NO_RULES, style, colAligns: ["left", "right", "left"] });
-  for (const [what, figure, remark] of linesOf(report)) table.push([what, figure, grey(remark)]);
+  const shares = shareLines(report, paint);
+  table.push(...workLines(report, paint), BLANK, ...shares, ...(shares.length > 0 ? [BLANK] : []), ...checkLines(report, paint));
   return table.toString().replace(/^/gm, "  ").replace(/ +$/gm, "");
 }
 
-function linesOf(report: Report): Line[] {
-  const { files, bytes, resumed, skipped, records, claims, busy, takeOvers, workers, chainVerified, drift, seconds } = report;
+type Line = [what: string, figure: string, remark: string];
+
+const BLANK: Line = ["", "", ""];
+
+function workLines({ files, bytes, resumed, skipped, records, claims, busy, takeOvers }: Report, paint: Paint): Line[] {
+  const remarks = [size(bytes)];
+  if (resumed > 0) remarks.push(`${resumed === files ? "all" : count(resumed)} resumed`);
+  if (skipped > 0) remarks.push(`${count(skipped)} skipped`);
   return [
-    ["Files", number.format(files), remarks(size(bytes), resumed > 0 && `${number.format(resumed)} resumed`, skipped > 0 && `${number.format(skipped)} skipped`)],
-    ["Records in log", number.format(records), ""],
-    ["Claims", number.format(claims), ""],
-    ["Busy answers", number.format(busy), ""],
-    ["Take-overs", number.format(takeOvers), ""],
-    ...workers.map(({ name, files, share }): Line => [name, number.format(files), claims > 0 ? `files  ${percent.format(share)}` : "files"]),
-    ["Chain", chainVerified ? "verified" : "BROKEN", ""],
-    ["Drift", drift === 0 ? "none" : number.format(drift), drift === 0 ? "" : "tables"],
-    ["Time", number.format(seconds), "s"],
+    ["Files", count(files), paint("gray", remarks.join(", "))],
+    ["Records in the log", count(records), ""],
+    ["Claims", count(claims), ""],
+    ["Busy answers", count(busy), ""],
+    ["Take-overs", count(takeOvers), ""],
   ];
 }
 
-function remarks(...all: (string | false)[]): string {
-  return all.filter((remark) => remark !== false).join(", ");
+const SHOWN_MAX = 16;
+const BAR_CHARS = 24;
+
+/** None when all was done before: then no worker was started. */
+function shareLines({ files: all, resumed, workers }: Report, paint: Paint): Line[] {
+  if (resumed === all) return [];
+  const lines = workers.slice(0, SHOWN_MAX).map(({ name, files, share }): Line => {
+    const bar = "━".repeat(Math.round(share * BAR_CHARS));
+    return [name, count(files), files === 0 ? "" : `${paint("cyan", bar)} ${paint("gray", percent.format(share))}`];
+  });
+  const others = workers.slice(SHOWN_MAX);
+  if (others.length > 0) lines.push([`${others.length} others`, count(others.reduce((sum, { files }) => sum + files, 0)), ""]);
+  return lines;
+}
+
+function checkLines({ chainVerified, drift, seconds }: Report, paint: Paint): Line[] {
+  return [
+    ["Chain", chainVerified ? paint("green", "verified") : paint("red", "broken"), ""],
+    ["Drift", drift === 0 ? paint("green", "none") : paint("red", `${count(drift)} tables`), ""],
+    ["Time", `${seconds.toFixed(1)} s`, ""],
+  ];
+}
+
+const percent = new Intl.NumberFormat("en", { style: "percent" });
+
+/** A whole number with its thousands apart. */
+export function count(value: number): string {
+  return value.toLocaleString("en");
 }
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 function size(bytes: number): string {
   const power = bytes < 1024 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
-  return `${new Intl.NumberFormat("en", { maximumFractionDigits: power === 0 ? 0 : 1 }).format(bytes / 1024 ** power)} ${UNITS[power]}`;
+  return `${(bytes / 1024 ** power).toLocaleString("en", { maximumFractionDigits: 1 })} ${UNITS[power] ?? ""}`;
 }

@@ -44,7 +44,8 @@ export async function countInRounds(counting: Counting, files: readonly string[]
     left = settled.left;
   }
   const running = left.filter(({ reason }) => reason === UNFINISHED);
-  if (running.length > 0) throw new Unfinished(`${running.length} files are not counted: the workers died. Run it again to go on.`);
+  if (running.length > 0)
+    throw new Unfinished(`${running.length} files are not counted: the workers died. Run it again to go on.`);
   counted.skipped.push(...left.map(({ path, reason }) => ({ path: printable(path), reason })));
   return counted;
 }
@@ -57,14 +58,14 @@ interface Left {
 
 const UNFINISHED = "unfinished";
 
-async function enrolAll({ book, bookFiles, orders, display, signal }: Counting, left: readonly Left[], round: number): ReturnType<typeof enrol> {
-  const stage = display.start(round === 1 ? "Enrolled" : "Enrolled again", left.length);
+async function enrolAll(
+  { book, bookFiles, orders, display, signal }: Counting,
+  left: readonly Left[],
+  round: number,
+): ReturnType<typeof enrol> {
+  const stage = display.start(round === 1 ? "Enrolling" : "Enrolling again", left.length);
   const paths = left.map(({ path }) => path);
-  try {
-    return await enrol(book, paths, { base: orders.base, bookFiles, signal, onFile: () => stage.advance() });
-  } finally {
-    stage.end();
-  }
+  return enrol(book, paths, { base: orders.base, bookFiles, signal, onFile: () => stage.advance() });
 }
 
 /** Ends what an earlier census left open and this one does not ask for: files that changed or are gone since. */
@@ -91,7 +92,7 @@ async function cancel(book: Book, { id, lifeId }: ProcessRecord): Promise<void> 
 async function measure({ book, workers, orders, display, signal }: Counting, enrolled: readonly Enrolled[]): Promise<void> {
   const open = new Set(enrolled.filter(({ row }) => row === undefined).map(({ processId }) => processId));
   if (open.size === 0) return;
-  const stage = display.start("Measured", open.size);
+  const stage = display.start("Measuring", open.size);
   const over = new AbortController();
   const following = follow(book, open, () => stage.advance(), over.signal);
   try {
@@ -100,8 +101,8 @@ async function measure({ book, workers, orders, display, signal }: Counting, enr
   } finally {
     over.abort();
     await following;
-    stage.end();
   }
+  for (const id of open) if ((await book.processes.get(id))?.status.state !== "running") stage.advance();
 }
 
 /** Follows the book until it is told to stop, and tells of each process that has ended. */

@@ -32,12 +32,13 @@ export interface Ground {
  *
  * @throws NotReadable when a root itself cannot be read.
  */
-export async function walk(ground: Ground): Promise<Walked> {
+export async function walk(ground: Ground, signal: AbortSignal): Promise<Walked> {
   const { base, roots } = ground;
   const walked: Walked = { files: [], skipped: [] };
   const ours = await oursIn(ground);
   const folders = [...roots];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    signal.throwIfAborted();
     const isRoot = roots.includes(folder);
     const entries = await entriesOf(join(base, folder)).catch((error: unknown) => notReadable(error));
     if (entries instanceof NotReadable && !isRoot) walked.skipped.push({ path: printable(folder), reason: entries.message });

@@ -16,7 +16,22 @@ export interface WorkerArguments {
 }
 
 export function argvOf({ base, out, name, run, index, workers, ttlMs }: WorkerArguments): string[] {
-  return ["--base", base, "--out", out, "--name", name, "--run", run, "--index", `${index}`, "--workers", `${workers}`, "--ttl-ms", `${ttlMs}`];
+  return [
+    "--base",
+    base,
+    "--out",
+    out,
+    "--name",
+    name,
+    "--run",
+    run,
+    "--index",
+    `${index}`,
+    "--workers",
+    `${workers}`,
+    "--ttl-ms",
+    `${ttlMs}`,
+  ];
 }
 
 export function workerArguments(argv: readonly string[]): WorkerArguments {

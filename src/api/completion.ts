@@ -15,7 +15,7 @@ import type { ProcessEvent } from "../domain/events.ts";
 import { schemaVerdict } from "../domain/json-schema.ts";
 import { PresentedLease } from "../domain/leases.ts";
 import { CompletionAuthority, type ProcessRecord } from "../domain/process.ts";
-import type { PreparedRegistration } from "../domain/registration.ts";
+import { registrationIn } from "../commands/process-rows.ts";
 import type { WakeDelivery } from "../domain/wakes.ts";
 import type { Command } from "../log/decision.ts";
 import type { Bodies, Body } from "../log/rows.ts";
@@ -69,7 +69,7 @@ async function readDeclared(context: Context, processId: string): Promise<Declar
   const row = got["process"] as ProcessRow | undefined;
   if (row === undefined) return undefined;
   const { value, text } = got["registration"] as Exclude<Body, { unreadable: string }>;
-  const { eventTypes } = value["registration"] as unknown as PreparedRegistration;
+  const { eventTypes } = registrationIn(value, row);
   const declared = { lifeId: row.lifeId, registrationHash: row.registrationHash, eventTypes, size: text.length + 1 };
   context.declared.set(processId, declared);
   return declared;

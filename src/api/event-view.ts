@@ -1,6 +1,6 @@
 // How events are read: rows in the order of their sequence, bodies as far as a page carries, all in one state.
 import { unpackSemantics } from "../commands/stored-event.ts";
-import { DeedbookError } from "../core/errors.ts";
+import { DeedbookError, isDeedbookError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import { eventInvocation, type ProcessEvent } from "../domain/events.ts";
@@ -144,10 +144,12 @@ function pageOf(
 }
 
 function showEvent(processId: string, row: EventRow, bodies: Bodies, page: EventPage): void {
-  const body = bodies.get(row.position);
-  if (body !== undefined && "unreadable" in body)
-    page.unreadable.push({ processId, sequence: row.sequence, reason: body.unreadable });
-  else page.events.push(eventOf(processId, row, bodies));
+  try {
+    page.events.push(eventOf(processId, row, bodies));
+  } catch (error) {
+    if (!isDeedbookError(error, "store_corrupt")) throw error;
+    page.unreadable.push({ processId, sequence: row.sequence, reason: error.details.reason });
+  }
 }
 
 /** One event of its row and body. */
@@ -158,8 +160,8 @@ export function eventOf(
 ): ProcessEvent {
   const { sequence, position, eventType, replayKey, atMs } = row;
   const body = bodies.get(position);
-  if (body === undefined || "unreadable" in body) {
-    const reason = body === undefined ? "its body was not read" : body.unreadable;
+  if (body === undefined || "unreadable" in body || body.value["payload"] === undefined) {
+    const reason = body === undefined ? "its body was not read" : "unreadable" in body ? body.unreadable : "its body has no payload";
     throw new DeedbookError("store_corrupt", { table: "events", key: `${processId} ${sequence}`, position, reason });
   }
   return {

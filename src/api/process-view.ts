@@ -1,12 +1,11 @@
 // How a process row and the bodies it names become the record that a caller sees.
 import { unpackSemantics } from "../commands/stored-event.ts";
-import { wakeTargetOf } from "../commands/process-rows.ts";
+import { registrationIn, wakeTargetOf } from "../commands/process-rows.ts";
 import { DeedbookError, isDeedbookError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import { LeaseOwner } from "../domain/leases.ts";
 import { signalWait, type ExternalRef, type ProcessRecord, type Status } from "../domain/process.ts";
-import type { PreparedRegistration } from "../domain/registration.ts";
 import type { Bodies, Row } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import type { Context } from "./context.ts";
@@ -26,10 +25,7 @@ export function viewPositions(row: ProcessRow): number[] {
 
 /** The record of 1.4. Throws `store_corrupt` when the row or a body is not what it should be. */
 export function processRecord(row: ProcessRow, bodies: Bodies): ProcessRecord {
-  const { wakeTarget: _registered, ...registration } = bodyAt(row, bodies, row.registeredPosition)[
-    "registration"
-  ] as unknown as PreparedRegistration;
-  if (registration.id !== row.id) throw corrupt(row, "its registration is of another process");
+  const { wakeTarget: _registered, ...registration } = registrationIn(bodyAt(row, bodies, row.registeredPosition), row);
   const wakeTarget = wakeTargetOf(row);
   return {
     ...registration,

@@ -1,15 +1,15 @@
 // Whether a payload fits its JSON Schema: the verdict, the schemas that cannot be used, and the validators kept in memory.
-import { _, Ajv, type KeywordCxt, type Options, type ValidateFunction } from "ajv";
+import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { LRUCache } from "lru-cache";
 import { canonicalJson, hasLoneSurrogate, type Json, type JsonObject } from "../core/json.ts";
 import { SCHEMA_BYTES_MAX, SCHEMA_CACHE_MAX } from "../core/limits.ts";
-import { linearPattern, PATTERN_SIZE_MAX, type LinearPattern } from "./schema-patterns.ts";
 import { checkRefs, findPlaces, isObject, UnusableSchema, type Dialect } from "./schema-places.ts";
 import { expandRefs } from "./schema-refs.ts";
-import { rewriteSchema, STEP_KEYWORD } from "./schema-rewrite.ts";
-import { allDifferent, isOneOf, OutOfSteps, spendOnPattern, spendOnValue, withSteps } from "./schema-steps.ts";
+import { rewriteSchema } from "./schema-rewrite.ts";
+import { OutOfSteps, withSteps } from "./schema-steps.ts";
+import { newValidator, Patterns } from "./schema-validator.ts";
 
 /** Whether a payload fits: if not, at which JSON pointer of the payload, and why. A schema that cannot be used has path "". */
 export type SchemaVerdict = { ok: true } | { ok: false; path: string; reason: string };
@@ -90,10 +90,8 @@ function compile(text: string): Check {
     patterns.collect(one);
   });
   const rewritten = rewriteSchema(schema, found, expandRefs(schema, found, dialect), dialect);
-  const validator = newValidator(patterns);
-  // Without these keywords, the first branch of an anyOf that fits is enough; with them every branch has to be looked at.
-  validator.opts.unevaluated = dialect !== "draft-07" && /"unevaluated(?:Items|Properties)"/.test(text);
-  const validate = validator.compile(rewritten);
+  const unevaluated = dialect !== "draft-07" && /"unevaluated(?:Items|Properties)"/.test(text);
+  const validate = newValidator(patterns, unevaluated).compile(rewritten);
   withSteps(() => validate(null)); // the engine parses a function when it is first called, and may find it nested too deeply
   return (payload) => judge(validate, payload);
 }
@@ -112,14 +110,7 @@ function dialectOf(schema: JsonObject): Dialect {
   return dialect;
 }
 
-const OPTIONS: Options = {
-  strict: false,
-  logger: false,
-  validateFormats: false,
-  ownProperties: true,
-  allErrors: false,
-};
-
+const FORM_OPTIONS: Options = { strict: false, logger: false, validateFormats: false, ownProperties: true };
 const formJudges = new Map<Dialect, ValidateFunction>();
 
 /** A schema must be what the schema of its dialect says. These validators are the library's own and see no payload. */
@@ -134,109 +125,12 @@ function checkForm(schema: JsonObject, dialect: Dialect): void {
 function formJudge(dialect: Dialect): ValidateFunction {
   const [validator, id] =
     dialect === "draft-07"
-      ? [new Ajv(OPTIONS), "http://json-schema.org/draft-07/schema"]
-      : [dialect === "2019-09" ? new Ajv2019(OPTIONS) : new Ajv2020(OPTIONS), `https://json-schema.org/draft/${dialect}/schema`];
+      ? [new Ajv(FORM_OPTIONS), "http://json-schema.org/draft-07/schema"]
+      : [
+          dialect === "2019-09" ? new Ajv2019(FORM_OPTIONS) : new Ajv2020(FORM_OPTIONS),
+          `https://json-schema.org/draft/${dialect}/schema`,
+        ];
   return validator.getSchema(id) as ValidateFunction;
-}
-
-/** The patterns of one schema, compiled once, and bounded together. */
-class Patterns {
-  readonly #compiled = new Map<string, LinearPattern>();
-  #size = 0;
-
-  collect(schema: JsonObject): void {
-    const { pattern, patternProperties } = schema;
-    if (typeof pattern === "string") this.get(pattern);
-    if (isObject(patternProperties)) for (const pattern of Object.keys(patternProperties)) this.get(pattern);
-  }
-
-  get(pattern: string): LinearPattern {
-    let compiled = this.#compiled.get(pattern);
-    if (compiled !== undefined) return compiled;
-    compiled = this.#compile(pattern);
-    this.#size += compiled.size;
-    if (this.#size > 2 * PATTERN_SIZE_MAX) throw new UnusableSchema("its patterns are too large together");
-    this.#compiled.set(pattern, compiled);
-    return compiled;
-  }
-
-  #compile(pattern: string): LinearPattern {
-    try {
-      return linearPattern(pattern);
-    } catch (error) {
-      throw new UnusableSchema(`the pattern '${pattern.slice(0, 100)}' cannot be run: ${reasonOf(error)}`);
-    }
-  }
-}
-
-/** One validator per schema, so that no schema ever sees another. It has no schemas of dialects and no formats. */
-function newValidator(patterns: Patterns): Ajv2020 {
-  const regExp = (pattern: string): { test: (text: string) => boolean; toString: () => string } => {
-    const { test, size } = patterns.get(pattern);
-    return {
-      test(text) {
-        spendOnPattern(text, size);
-        return test(text);
-      },
-      toString: () => pattern, // the key under which the validator shares patterns
-    };
-  };
-  regExp.code = "linearPattern";
-  const validator = new Ajv2020({
-    ...OPTIONS,
-    meta: false,
-    validateSchema: false,
-    inlineRefs: false,
-    code: { regExp, process: mended, optimize: false },
-  });
-  for (const keyword of ["enum", "const", "uniqueItems"]) validator.removeKeyword(keyword);
-  addKeywords(validator);
-  return validator;
-}
-
-function addKeywords(validator: Ajv2020): void {
-  validator.addKeyword({
-    keyword: STEP_KEYWORD,
-    before: "$ref",
-    code({ gen, data, schema }: KeywordCxt) {
-      const spend = gen.scopeValue("func", { ref: spendOnValue });
-      const [members, items] = [schema === "members" || schema === "both", schema === "items" || schema === "both"];
-      gen.code(_`${spend}(${data}, ${members}, ${items})`);
-    },
-  });
-  validator.addKeyword({
-    keyword: "enum",
-    errors: false,
-    compile: (values: Json[]) => isOneOf(values),
-    error: { message: "must be equal to one of the allowed values" },
-  });
-  validator.addKeyword({
-    keyword: "const",
-    errors: false,
-    compile: (value: Json) => isOneOf([value]),
-    error: { message: "must be equal to constant" },
-  });
-  validator.addKeyword({
-    keyword: "uniqueItems",
-    type: "array",
-    errors: false,
-    validate: (unique: boolean, items: Json[]) => !unique || allDifferent(items),
-    error: { message: "must NOT have duplicate items" },
-  });
-}
-
-const GENERATED = /"(?:[^"\\]|\\.)*"|\b(props[0-9]+) = (props[0-9]+ \|\| )?\{\}|\.concat\(([\w.]+)\.errors\)/g;
-
-/**
- * Mends two things in what the validator generates; texts are left as they are. The tables of evaluated properties must not
- * inherit, or `constructor` would count as evaluated. And of the errors below a reference the first and the last are enough:
- * all of them, collected anew at each level, would take quadratic time and all of the memory.
- */
-function mended(code: string): string {
-  return code.replace(GENERATED, (found, table?: string, kept = "", below?: string) => {
-    if (table !== undefined) return `${table} = ${String(kept)}Object.create(null)`;
-    return below === undefined ? found : `.concat(${below}.errors[0], ${below}.errors.length > 1 ? ${below}.errors.at(-1) : [])`;
-  });
 }
 
 function judge(validate: ValidateFunction, payload: Json): SchemaVerdict {

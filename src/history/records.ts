@@ -1,7 +1,7 @@
 // The history of the book, or of one subject, page by page, in either direction.
 import { DeedbookError } from "../core/errors.ts";
 import { CHUNK_RECORDS } from "../core/limits.ts";
-import { recordOf, type Upcast } from "../log/fold.ts";
+import { recordOf, turn, type Upcast } from "../log/fold.ts";
 import type { Ledger, RawRecord } from "../log/port.ts";
 import type { LogRecord, Subject } from "../log/record.ts";
 
@@ -36,6 +36,7 @@ async function* inOrder(ledger: Ledger, upcast: Upcast, asked: RecordsAsked): As
     if (last === undefined) return;
     if (asked.reverse) through = last.position - 1;
     else after = last.position;
+    await turn();
   }
 }
 
@@ -46,8 +47,10 @@ function isAbout(raw: RawRecord, subject: Subject | undefined): boolean {
 /** Walks back over `prev`; forward, the positions are collected first. */
 async function* bySubject(ledger: Ledger, upcast: Upcast, asked: RecordsAsked): AsyncGenerator<LogRecord, void, undefined> {
   const forward: number[] = [];
+  let steps = 0;
   for (let position = asked.last ?? 0; position > asked.after;) {
     asked.signal?.throwIfAborted();
+    if (++steps % CHUNK_RECORDS === 0) await turn();
     const raw = await one(ledger, position, asked.reverse);
     if (!isAbout(raw, asked.subject))
       throw new DeedbookError("store_corrupt", { table: "log", position, reason: "the walk over its subject leads to another" });
@@ -59,6 +62,7 @@ async function* bySubject(ledger: Ledger, upcast: Upcast, asked: RecordsAsked): 
   }
   for (const position of forward.reverse()) {
     asked.signal?.throwIfAborted();
+    if (++steps % CHUNK_RECORDS === 0) await turn();
     yield recordOf(await one(ledger, position, true), upcast);
   }
 }

@@ -52,6 +52,10 @@ export async function verifyLog(ledger: Ledger, options: VerifyOptions, signal: 
     signal.throwIfAborted();
   }
   check.end(head);
+  const [beyond] = await ledger.raw({ after: head.position, limit: 1 });
+  // What is committed meanwhile moves the head too, so a later look at it tells a record that does not belong to the log.
+  if (beyond !== undefined && beyond.position > (await ledger.head()).position)
+    check.add(beyond.position, "it lies after the head, as no commit leaves it");
   const tables = await driftedTables(ledger, check, { onProgress, signal });
   const ok = check.findings.length === 0 && check.bodiesMissing === 0 && tables.length === 0;
   return { ok, head, records: check.records, findings: check.findings, bodiesMissing: check.bodiesMissing, drift: tables };
@@ -114,7 +118,7 @@ class ChainCheck {
   }
 
   end(head: Head): void {
-    if (head.position !== this.position || (head.position > 0 && head.link !== this.link))
+    if (head.position !== this.position || (head.position > 0 && (head.link !== this.link || head.at !== this.at)))
       this.add(this.position, `the head says position ${head.position}, and is not the last record`);
     if (this.knownHead !== undefined && this.knownHead.position > 0 && !this.knownSeen)
       this.add(this.knownHead.position, "the head kept outside is not in the log: its tail was lost");

@@ -4,7 +4,9 @@ import type { Bodies, Body } from "./rows.ts";
 
 export function parseBody(text: string): Body {
   try {
-    return { value: JSON.parse(text) as JsonObject, text };
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return { unreadable: "its body is not an object" };
+    return { value: value as JsonObject, text };
   } catch {
     return { unreadable: "its body is not JSON" };
   }
@@ -15,7 +17,7 @@ export function readBodies(groups: readonly (readonly number[])[], bytesMax: num
   const bodies = new Map<number, Body>();
   let size = 0;
   for (const [i, group] of groups.entries()) {
-    const fresh = group.filter((position) => !bodies.has(position)).map((position) => [position, read(position)] as const);
+    const fresh = [...new Set(group)].filter((position) => !bodies.has(position)).map((position) => [position, read(position)] as const);
     for (const [, body] of fresh) size += "text" in body ? body.text.length : 0;
     if (i > 0 && size > bytesMax) break;
     for (const [position, body] of fresh) bodies.set(position, body);

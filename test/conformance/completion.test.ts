@@ -1,7 +1,20 @@
 // Completion, recovery facts and the wait state: K12 to K16.
 import { describe, expect } from "vitest";
 import {
-  A, ABANDONED, alwaysWakes, B, bound, CANCELLED, ext, EXTERNAL, FAILED, ok, RECONCILED, rerun, S1, WORKFLOW,
+  A,
+  ABANDONED,
+  alwaysWakes,
+  B,
+  bound,
+  CANCELLED,
+  ext,
+  EXTERNAL,
+  FAILED,
+  ok,
+  RECONCILED,
+  rerun,
+  S1,
+  WORKFLOW,
 } from "./forms.ts";
 import { law, type World } from "./world.ts";
 import type { Book } from "../../src/book.ts";
@@ -48,7 +61,11 @@ describe("completion", () => {
     await processes.register(ext("p"));
     const refused = (authority: string) => ({ processId: "p", authority, disposition: "externallyOwned" });
     await world.refuses(() => processes.complete("p", ok(1), WORKFLOW), "completion_authority_refused", refused("workflowKey"));
-    await world.refuses(() => processes.complete("p", ok(1), RECONCILED), "completion_authority_refused", refused("reconciledAbandon"));
+    await world.refuses(
+      () => processes.complete("p", ok(1), RECONCILED),
+      "completion_authority_refused",
+      refused("reconciledAbandon"),
+    );
     expect((await processes.get("p"))?.status).toEqual({ state: "running" });
     expect((await events.after("p", 0)).events).toEqual([]);
     const { process, event } = await processes.complete("p", ok(1), EXTERNAL);
@@ -65,7 +82,10 @@ describe("completion", () => {
     const { processes } = world.book;
     await processes.register(bound("p"));
     await processes.register(rerun("q"));
-    for (const [processId, disposition] of [["p", "ownerBound"], ["q", "rerunnable"]] as const) {
+    for (const [processId, disposition] of [
+      ["p", "ownerBound"],
+      ["q", "rerunnable"],
+    ] as const) {
       const details = { processId, authority: "externalOwner", disposition };
       await world.refuses(() => processes.complete(processId, ok(1), EXTERNAL), "completion_authority_refused", details);
       expect((await processes.complete(processId, ok(1), WORKFLOW)).process.status.state).toBe("completed");
@@ -119,7 +139,12 @@ async function race(world: World, other: Book, ends: Record<string, End>, first:
 describe("ends in other words", () => {
   law("gives each outcome its own terminal state and event", async (world) => {
     const { processes } = world.book;
-    const ends = [[ok(1), "completed"], [FAILED, "failed"], [CANCELLED, "cancelled"], [ABANDONED, "abandoned"]] as const;
+    const ends = [
+      [ok(1), "completed"],
+      [FAILED, "failed"],
+      [CANCELLED, "cancelled"],
+      [ABANDONED, "abandoned"],
+    ] as const;
     for (const [output, state] of ends) {
       await processes.register(ext(state));
       const { process, event } = await processes.complete(state, output, EXTERNAL);
@@ -146,7 +171,11 @@ describe("ends in other words", () => {
     await processes.register(ext("p"));
     const extra = { type: "success", value: 1, extra: 1 } as never;
     await world.refuses(() => processes.complete("p", extra, EXTERNAL), "input_invalid", { path: "awaitOutput.extra" });
-    const append = { eventType: "process.completed", payload: { awaitOutput: { type: "success", value: 1 } }, replay: { key: "k" } };
+    const append = {
+      eventType: "process.completed",
+      payload: { awaitOutput: { type: "success", value: 1 } },
+      replay: { key: "k" },
+    };
     await world.refuses(() => events.append("p", append), "completion_authority_refused");
   });
 
@@ -178,13 +207,16 @@ describe("ends in other words", () => {
     const { process } = await processes.register(ext("p"));
     await world.clock.advance(100);
     const at = process.createdAtMs;
-    await world.refuses(() => processes.setWait("p", { name: "a", ordinal: 1, sinceMs: at + 101 }), "input_invalid", { path: "wait.sinceMs" });
+    await world.refuses(() => processes.setWait("p", { name: "a", ordinal: 1, sinceMs: at + 101 }), "input_invalid", {
+      path: "wait.sinceMs",
+    });
     const restored = await processes.setWait("p", { name: "a", ordinal: 1, sinceMs: at + 3 });
     expect(restored.wait?.sinceMs).toBe(at + 3);
     expect(await world.unchanged(() => processes.setWait("p", { name: "a", ordinal: 1 }))).toEqual(restored);
     expect((await processes.setWait("p", { name: "a", ordinal: 2 })).wait?.sinceMs).toBe(at + 100);
     for (const name of ["", "a b", "é", "a.b"])
       await world.refuses(() => processes.setWait("p", { name, ordinal: 1 }), "signal_name_invalid", { name });
-    for (const ordinal of [0, -1, 1.5, Number.NaN]) await world.refuses(() => processes.setWait("p", { name: "a", ordinal }), "input_invalid", { path: "wait.ordinal" });
+    for (const ordinal of [0, -1, 1.5, Number.NaN])
+      await world.refuses(() => processes.setWait("p", { name: "a", ordinal }), "input_invalid", { path: "wait.ordinal" });
   });
 });

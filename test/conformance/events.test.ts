@@ -26,7 +26,9 @@ describe("events", () => {
     expect(acked).toEqual({ acknowledged: true });
     expect((await events.wakesAfter("p", 0)).events).toEqual([]);
     expect(await world.unchanged(() => events.ackWake("p", 1))).toEqual({ acknowledged: false });
-    const error = await world.refuses(() => append({ wakeInput: "no line" }), "event_payload_invalid", { eventType: "producer.line" });
+    const error = await world.refuses(() => append({ wakeInput: "no line" }), "event_payload_invalid", {
+      eventType: "producer.line",
+    });
     expect(error.details).toHaveProperty("path");
     await world.refuses(() => append({ line: 7 }), "event_payload_invalid", { path: "/line" });
     expect((await append({ line: "two" })).event.sequence).toBe(2);
@@ -134,8 +136,15 @@ describe("cancel requests and deliveries", () => {
   law("K10 gives strings as they are and all else as canonical JSON", async (world) => {
     const { processes, events } = world.book;
     await processes.register(ext("p", { wakeTarget: S1, eventTypes: [alwaysWakes("v", { input: { pointer: "/v" } })] }));
-    const cases: [Json, string][] = [["x", "x"], [7, "7"], [null, "null"], [{ b: 1, a: "é" }, '{"a":"é","b":1}'], [[], "[]"]];
-    for (const [v, input] of cases) expect((await events.append("p", { eventType: "v", payload: { v } })).wakeDelivery?.input).toBe(input);
+    const cases: [Json, string][] = [
+      ["x", "x"],
+      [7, "7"],
+      [null, "null"],
+      [{ b: 1, a: "é" }, '{"a":"é","b":1}'],
+      [[], "[]"],
+    ];
+    for (const [v, input] of cases)
+      expect((await events.append("p", { eventType: "v", payload: { v } })).wakeDelivery?.input).toBe(input);
     await world.refuses(() => events.append("p", { eventType: "v", payload: {} }), "event_selector_unmatched", { pointer: "/v" });
   });
 
@@ -148,8 +157,16 @@ describe("cancel requests and deliveries", () => {
     const payload = { wakeInput: "hello" };
     const { event, wakeDelivery } = await events.append("p", { eventType: "wake", payload, wakeTargetScope: S2 });
     expect(wakeDelivery).toMatchObject({
-      processId: "p", sequence: 1, eventType: "wake", createdAtMs: event.occurredAtMs, processCausedBy: causedBy,
-      targetSessionId: "s2", targetScopeId: "session:s2", input: "hello", dedupeKey: "p:1", eventInvocation: event.invocation,
+      processId: "p",
+      sequence: 1,
+      eventType: "wake",
+      createdAtMs: event.occurredAtMs,
+      processCausedBy: causedBy,
+      targetSessionId: "s2",
+      targetScopeId: "session:s2",
+      input: "hello",
+      dedupeKey: "p:1",
+      eventInvocation: event.invocation,
     });
     expect(wakeDelivery?.wakeId).toMatch(/^wake:[0-9a-f]{64}$/);
     const own = await events.append("p", { eventType: "wake", payload });
@@ -169,7 +186,11 @@ describe("cancel requests and deliveries", () => {
     await grants.deleteSession("s1");
     expect(await world.unchanged(() => events.append("p", request))).not.toHaveProperty("wakeDelivery");
     const conflict = { processId: "p", replayKey: "", existingSequence: 1 };
-    await world.refuses(() => events.append("p", { ...request, payload: { wakeInput: "other" } }), "replay_key_conflict", conflict);
+    await world.refuses(
+      () => events.append("p", { ...request, payload: { wakeInput: "other" } }),
+      "replay_key_conflict",
+      conflict,
+    );
     await world.refuses(() => events.append("p", { ...request, eventType: "line" }), "replay_key_conflict", conflict);
     await world.refuses(() => events.append("p", { ...request, eventType: "undeclared" }), "replay_key_conflict", conflict);
     expect((await events.append("p", { eventType: "line", payload: null })).event.sequence).toBe(3);

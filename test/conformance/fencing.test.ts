@@ -12,7 +12,8 @@ describe("presented leases", () => {
     const { leases, processes } = world.book;
     await processes.register(rerun("p"));
     const old = await world.claimed("p", A);
-    const lost = (lease: Lease, reason: string): Promise<unknown> => world.refuses(() => leases.renew(lease, 1), "lease_lost", { reason });
+    const lost = (lease: Lease, reason: string): Promise<unknown> =>
+      world.refuses(() => leases.renew(lease, 1), "lease_lost", { reason });
     const stale = async (lease: Lease, reason: string): Promise<void> => {
       const before = world.tables();
       expect(await leases.release(lease)).toEqual({ released: false, reason });

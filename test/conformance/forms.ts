@@ -54,7 +54,13 @@ export const B: LeaseOwner = { ownerId: "B", incarnationId: "B-1" };
 export const C: LeaseOwner = { ownerId: "C", incarnationId: "C-1" };
 
 /** The machine as the tests show it to the library. */
-export const HOST = { hostId: "host-1", bootId: "boot-1", pidNamespace: "pid:[4026531836]", pid: 4_711, processStart: "100" } as const;
+export const HOST = {
+  hostId: "host-1",
+  bootId: "boot-1",
+  pidNamespace: "pid:[4026531836]",
+  pid: 4_711,
+  processStart: "100",
+} as const;
 
 /** An owner that can be looked up on the machine. */
 export function local(owner: LeaseOwner, over: Partial<Extract<Liveness, { type: "localProcess" }>> = {}): LeaseOwner {

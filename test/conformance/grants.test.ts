@@ -64,8 +64,12 @@ describe("grants", () => {
     const { registrationHash } = (await processes.get("sole")) as { registrationHash: string };
     const report = await world.adds(["session.deleted"], () => grants.deleteSession("d"));
     expect(report).toEqual({
-      sessionId: "d", revokedHandleCount: 3, orphanedProcessIds: ["sole"], preservedProcessIds: ["shared"],
-      wakeTargetClearedProcessIds: ["finished", "shared", "sole"], more: false,
+      sessionId: "d",
+      revokedHandleCount: 3,
+      orphanedProcessIds: ["sole"],
+      preservedProcessIds: ["shared"],
+      wakeTargetClearedProcessIds: ["finished", "shared", "sole"],
+      more: false,
     });
     for (const id of ["sole", "shared", "finished"]) {
       expect(await processes.get(id)).not.toHaveProperty("wakeTarget");
@@ -129,7 +133,8 @@ describe("pages of grants", () => {
     await granted(world, "z", "é", "🎼", "\uffee");
     await grants.grant(frame, "z", {});
     await processes.complete("é", ok(1), EXTERNAL);
-    const idsOf = (page: { grants: readonly { grant: { processId: string } }[] }): string[] => page.grants.map(({ grant }) => grant.processId);
+    const idsOf = (page: { grants: readonly { grant: { processId: string } }[] }): string[] =>
+      page.grants.map(({ grant }) => grant.processId);
     expect(idsOf(await grants.list(S1))).toEqual(["z", "é", "\uffee", "🎼"]);
     expect(idsOf(await grants.listLive(S1))).toEqual(["z", "\uffee", "🎼"]);
     expect(idsOf(await grants.list(frame))).toEqual(["z"]);
@@ -165,7 +170,13 @@ describe("pages of grants", () => {
     const one = await grants.deleteSession("s1", { limit: 1 });
     expect(one).toMatchObject({ revokedHandleCount: 2, orphanedProcessIds: ["a"], wakeTargetClearedProcessIds: [], more: true });
     const two = await grants.deleteSession("s1", { limit: 10_000 });
-    expect(two).toMatchObject({ revokedHandleCount: 1, orphanedProcessIds: ["b"], wakeTargetClearedProcessIds: ["c"], more: false });
-    for (const limit of [0, 10_001, -1]) await world.refuses(() => grants.deleteSession("s1", { limit }), "input_invalid", { path: "options.limit" });
+    expect(two).toMatchObject({
+      revokedHandleCount: 1,
+      orphanedProcessIds: ["b"],
+      wakeTargetClearedProcessIds: ["c"],
+      more: false,
+    });
+    for (const limit of [0, 10_001, -1])
+      await world.refuses(() => grants.deleteSession("s1", { limit }), "input_invalid", { path: "options.limit" });
   });
 });

@@ -15,7 +15,8 @@ describe("handovers", () => {
     const { processes, handovers } = world.book;
     const { process } = await processes.register(rerun("p"));
     await world.clock.advance(5);
-    for (const ordinal of [1, 2]) expect(await world.adds(["handover.put"], () => handovers.put("p", segment(ordinal)))).toEqual(segment(ordinal));
+    for (const ordinal of [1, 2])
+      expect(await world.adds(["handover.put"], () => handovers.put("p", segment(ordinal)))).toEqual(segment(ordinal));
     expect(await handovers.get("p", 1)).toEqual(segment(1));
     expect(await handovers.latest("p")).toEqual(segment(2));
     expect(await world.unchanged(() => handovers.put("p", segment(2)))).toEqual(segment(2));
@@ -73,7 +74,9 @@ describe("the book on its file", () => {
     expect(await two.processes.get("p")).toEqual(process);
     expect(process?.externalRef).toEqual(ref);
     expect(await world.unchanged(() => two.processes.setExternalRef("p", ref))).toEqual(process);
-    await world.refuses(() => two.processes.setExternalRef("p", { ...ref, id: "job-2" }), "external_ref_conflict", { processId: "p" });
+    await world.refuses(() => two.processes.setExternalRef("p", { ...ref, id: "job-2" }), "external_ref_conflict", {
+      processId: "p",
+    });
     expect((await two.events.after("p", 0)).events).toEqual([appended.event]);
     expect((await two.grants.forProcess("p")).grants).toEqual([grant]);
     expect(await world.unchanged(() => two.events.append("p", request))).toEqual({ ...appended, replayed: true });

@@ -116,9 +116,18 @@ describe("death and incarnations", () => {
     expect(again.owner).toEqual(A);
     await leases.release(again);
     const held = await world.claimed("p", local(A));
-    expect(await world.claimed("p", local(A), 90_000)).toMatchObject({ leaseToken: held.leaseToken, fencingToken: held.fencingToken });
+    expect(await world.claimed("p", local(A), 90_000)).toMatchObject({
+      leaseToken: held.leaseToken,
+      fencingToken: held.fencingToken,
+    });
     const now = (await leases.get("p")) as Lease;
-    for (const over of [{ pid: 9 }, { processStart: "101" }, { bootId: "boot-0" }, { pidNamespace: "pid:[1]" }, { hostId: "host-2" }])
+    for (const over of [
+      { pid: 9 },
+      { processStart: "101" },
+      { bootId: "boot-0" },
+      { pidNamespace: "pid:[1]" },
+      { hostId: "host-2" },
+    ])
       expect(await busyHolder(world, local(A, over))).toEqual(now);
     expect(await busyHolder(world, { ...A, incarnationId: "A-2" })).toEqual(now);
     expect((await world.claimed("p", A)).leaseToken).toBe(held.leaseToken);

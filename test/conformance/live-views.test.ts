@@ -93,10 +93,15 @@ describe("live views", () => {
       const leaver: number[] = [];
       const tail = events.tail("p");
       const subscriptions = [
-        tail.subscribe(() => { throw new Error("a subscriber that throws"); }),
+        tail.subscribe(() => {
+          throw new Error("a subscriber that throws");
+        }),
         tail.subscribe(({ sequence }) => void good.push(sequence)),
       ];
-      const leaving = tail.subscribe(({ sequence }) => { leaver.push(sequence); if (sequence === 2) leaving.unsubscribe(); });
+      const leaving = tail.subscribe(({ sequence }) => {
+        leaver.push(sequence);
+        if (sequence === 2) leaving.unsubscribe();
+      });
       const slow = tail[Symbol.asyncIterator]();
       expect(await Promise.all([slow.next(), appendLines(world, 1, 20)])).toMatchObject([{ value: { sequence: 1 } }, undefined]);
       await settled();

@@ -38,7 +38,11 @@ describe("registration", () => {
     const again = await world.unchanged(() => processes.setExternalRef("p", { ...ref }));
     expect(again).toEqual(set);
     expect(again.updatedAtMs).toBe(set.updatedAtMs);
-    for (const other of [{ ...ref, id: "job-124" }, { ...ref, metadata: { queue: "slow" } }, { backend: "worker", id: "job-123" }])
+    for (const other of [
+      { ...ref, id: "job-124" },
+      { ...ref, metadata: { queue: "slow" } },
+      { backend: "worker", id: "job-123" },
+    ])
       await world.refuses(() => processes.setExternalRef("p", other), "external_ref_conflict", { processId: "p" });
     expect(await processes.get("p")).toEqual(set);
   });
@@ -58,8 +62,13 @@ describe("registration", () => {
       expect((await processes.register(ext(id))).process.id).toBe(id);
       expect((await processes.get(id))?.id).toBe(id);
     }
-    await world.refuses(() => processes.register(ext(`${long}x`)), "payload_too_large", { path: "registration.id", limit: 1_024, actual: 1_025 });
-    for (const id of ["nul\0", "lone\ud800"]) await world.refuses(() => processes.register(ext(id)), "input_invalid", { path: "registration.id" });
+    await world.refuses(() => processes.register(ext(`${long}x`)), "payload_too_large", {
+      path: "registration.id",
+      limit: 1_024,
+      actual: 1_025,
+    });
+    for (const id of ["nul\0", "lone\ud800"])
+      await world.refuses(() => processes.register(ext(id)), "input_invalid", { path: "registration.id" });
     expect(await processes.get("padded")).toBeUndefined();
   });
 
@@ -79,7 +88,10 @@ describe("registration", () => {
   law("checks the rules of a registration in their order", async (world) => {
     const book = await world.reopen({ requireEnvRef: true });
     const rule = (registration: object, broken: string): Promise<unknown> =>
-      world.refuses(() => book.processes.register(registration as never), "registration_invalid", { processId: "p", rule: broken });
+      world.refuses(() => book.processes.register(registration as never), "registration_invalid", {
+        processId: "p",
+        rule: broken,
+      });
     const { envRef: _none, ...bare } = rerun("p");
     const bad = { name: "x", semantics: { terminal: { state: "failed" } } };
     await rule({ ...bare, eventTypes: [plain("a"), plain("a")] }, "envRefRequired");
@@ -97,7 +109,10 @@ describe("registration with a grant", () => {
   law("writes process and grant in one record, then the grant alone, then nothing", async (world) => {
     const { processes, grants } = world.book;
     const made = await world.adds(["process.registered"], () => processes.registerWithGrant(ext("p"), handle));
-    expect(made).toMatchObject({ created: true, grant: { scope: S1, scopeId: "session:s1", processId: "p", descriptor: handle.descriptor } });
+    expect(made).toMatchObject({
+      created: true,
+      grant: { scope: S1, scopeId: "session:s1", processId: "p", descriptor: handle.descriptor },
+    });
     expect((await grants.list(S1)).grants).toEqual([{ grant: made.grant, process: made.process }]);
     const again = await world.unchanged(() => processes.registerWithGrant(ext("p"), handle));
     expect(again).toEqual({ ...made, created: false });
@@ -116,16 +131,19 @@ describe("registration with a grant", () => {
 });
 
 describe("facts that are set once", () => {
-  law("a finished process repeats its registration, and takes ref and first start, but no wait and no abandon request", async (world) => {
-    const { processes } = world.book;
-    await processes.register(ext("p"));
-    const { process } = await processes.complete("p", ok(1), EXTERNAL);
-    expect(await world.unchanged(() => processes.register(ext("p")))).toEqual({ process, created: false });
-    await world.adds(["process.externalRefSet"], () => processes.setExternalRef("p", { backend: "b", id: "1" }));
-    await world.adds(["process.started"], () => processes.recordFirstStarted("p", A));
-    expect((await world.unchanged(() => processes.clearWait("p"))).status.state).toBe("completed");
-    const terminal = { processId: "p", status: "completed" };
-    await world.refuses(() => processes.setWait("p", { name: "ready", ordinal: 1 }), "process_terminal", terminal);
-    await world.refuses(() => processes.requestAbandon("p", { requestedBy: "ops" }), "process_terminal", terminal);
-  });
+  law(
+    "a finished process repeats its registration, and takes ref and first start, but no wait and no abandon request",
+    async (world) => {
+      const { processes } = world.book;
+      await processes.register(ext("p"));
+      const { process } = await processes.complete("p", ok(1), EXTERNAL);
+      expect(await world.unchanged(() => processes.register(ext("p")))).toEqual({ process, created: false });
+      await world.adds(["process.externalRefSet"], () => processes.setExternalRef("p", { backend: "b", id: "1" }));
+      await world.adds(["process.started"], () => processes.recordFirstStarted("p", A));
+      expect((await world.unchanged(() => processes.clearWait("p"))).status.state).toBe("completed");
+      const terminal = { processId: "p", status: "completed" };
+      await world.refuses(() => processes.setWait("p", { name: "ready", ordinal: 1 }), "process_terminal", terminal);
+      await world.refuses(() => processes.requestAbandon("p", { requestedBy: "ops" }), "process_terminal", terminal);
+    },
+  );
 });

@@ -25,8 +25,17 @@ describe("retention", () => {
     const prune = () => processes.prune({ updatedBeforeMs: fresh.updatedAtMs });
     const report = await world.adds(["processes.pruned"], prune);
     expect(report).toEqual({
-      processIds: ["old"], processes: 1, events: 2, wakeAcks: 0, grants: 1, leases: 0, handovers: 0, effects: 0, waits: 0,
-      unreadable: [], more: false,
+      processIds: ["old"],
+      processes: 1,
+      events: 2,
+      wakeAcks: 0,
+      grants: 1,
+      leases: 0,
+      handovers: 0,
+      effects: 0,
+      waits: 0,
+      unreadable: [],
+      more: false,
     });
     expect(await processes.get("old")).toBeUndefined();
     await world.refuses(() => events.after("old", 0), "process_unknown", { processId: "old" });
@@ -59,14 +68,26 @@ describe("retention", () => {
       await processes.complete(id, output, EXTERNAL);
       await world.clock.advance(1);
     }
-    const prune = (over: Partial<PruneRequest> = {}) => () => processes.prune({ updatedBeforeMs: FAR, ...over });
+    const prune =
+      (over: Partial<PruneRequest> = {}) =>
+      () =>
+        processes.prune({ updatedBeforeMs: FAR, ...over });
     await world.refuses(prune({ statuses: ["running" as never] }), "input_invalid", { path: "request.statuses.0" });
     expect(await prune({ limit: 4 })()).toMatchObject({ processes: 2, events: 2, processIds: ["a", "b"], more: true });
     expect(await prune({ limit: 1 })()).toMatchObject({ processes: 1, processIds: ["c"], more: true });
     expect(await prune()()).toMatchObject({ processes: 1, processIds: ["d"], more: false });
     expect(await world.unchanged(prune())).toEqual({
-      processIds: [], processes: 0, events: 0, wakeAcks: 0, grants: 0, leases: 0, handovers: 0, effects: 0, waits: 0,
-      unreadable: [], more: false,
+      processIds: [],
+      processes: 0,
+      events: 0,
+      wakeAcks: 0,
+      grants: 0,
+      leases: 0,
+      handovers: 0,
+      effects: 0,
+      waits: 0,
+      unreadable: [],
+      more: false,
     });
     expect((await processes.list({ status: "any" })).processes.map(({ id }) => id)).toEqual(["running"]);
   });
@@ -85,7 +106,8 @@ describe("retention", () => {
     expect((await processes.prune({ updatedBeforeMs: at + 1, limit: 2 })).processIds).toEqual(["a"]);
     expect((await processes.prune({ updatedBeforeMs: FAR, upToPosition })).processIds).toEqual(["b"]);
     expect((await processes.prune({ updatedBeforeMs: FAR, statuses: ["failed"] })).processIds).toEqual(["c"]);
-    for (const limit of [0, 10_001]) await world.refuses(() => processes.prune({ updatedBeforeMs: FAR, limit }), "input_invalid", { path: "request.limit" });
+    for (const limit of [0, 10_001])
+      await world.refuses(() => processes.prune({ updatedBeforeMs: FAR, limit }), "input_invalid", { path: "request.limit" });
     await world.unchanged(() => processes.prune({ updatedBeforeMs: FAR, limit: 10_000 }));
     for (const filter of [{ status: "any" }, { waiting: true }])
       await world.refuses(() => processes.prune({ updatedBeforeMs: FAR, filter: filter as never }), "input_invalid");
@@ -96,7 +118,8 @@ describe("retention", () => {
 async function fullLife(world: World, answer: number): Promise<string> {
   const { processes, events, grants, handovers } = world.book;
   const { process } = await processes.register(rerun("p", { wakeTarget: S1, eventTypes: [wakes("wake"), plain("line")] }));
-  for (let i = 0; i < 3; i++) await events.append("p", { eventType: "wake", payload: { wakeInput: `${answer}` }, replay: { key: `k${i}` } });
+  for (let i = 0; i < 3; i++)
+    await events.append("p", { eventType: "wake", payload: { wakeInput: `${answer}` }, replay: { key: `k${i}` } });
   await events.ackWake("p", 2);
   await events.ackWake("p", 99);
   await grants.grant(S1, "p", { label: String(answer) });
@@ -116,7 +139,9 @@ describe("lives", () => {
     expect(report).toMatchObject({ processes: 1, events: 4, wakeAcks: 2, grants: 1, leases: 1, handovers: 1 });
     expect(await handovers.latest("p")).toBeUndefined();
     expect(await leases.get("p")).toBeUndefined();
-    const { process, created } = await processes.register(rerun("p", { wakeTarget: S1, eventTypes: [wakes("wake"), plain("line")] }));
+    const { process, created } = await processes.register(
+      rerun("p", { wakeTarget: S1, eventTypes: [wakes("wake"), plain("line")] }),
+    );
     expect(created).toBe(true);
     expect(process.lifeId).not.toBe(before);
     for (const absent of ["externalRef", "firstStarted", "abandonRequest", "wait"]) expect(process).not.toHaveProperty(absent);

@@ -11,7 +11,10 @@ const TYPES = { eventTypes: [plain("line"), wakes("wake")] };
 async function withBrokenRegistration(world: World, id = "b"): Promise<Book> {
   let position = 0;
   for (const each of ["a", "b", "c"]) {
-    await world.book.processes.registerWithGrant(ext(each, { ...TYPES, wakeTarget: S1 }), { scope: S1, descriptor: { label: each } });
+    await world.book.processes.registerWithGrant(ext(each, { ...TYPES, wakeTarget: S1 }), {
+      scope: S1,
+      descriptor: { label: each },
+    });
     if (each === id) position = await world.position();
   }
   return world.breakBody(position);
@@ -67,7 +70,9 @@ describe("a registration that cannot be read", () => {
     const book = await withBrokenRegistration(world);
     const { processes, events } = book;
     const seen: unknown[] = [];
-    const view = processes.watch({ cursor: 0 }).subscribe((change) => void seen.push("process" in change ? change.process.id : change));
+    const view = processes
+      .watch({ cursor: 0 })
+      .subscribe((change) => void seen.push("process" in change ? change.process.id : change));
     await settled();
     expect(seen).toEqual(["a", { processId: "b", position: 3, reason: expect.any(String) as string }, "c"]);
     await processes.complete("c", ok(1), EXTERNAL);
@@ -102,7 +107,10 @@ describe("a registration that cannot be read", () => {
     expect(await handovers.delete("b")).toEqual({ deleted: 1 });
     expect(await grants.transfer(S1, S2, ["a", "b"])).toEqual({ transferred: ["a", "b"] });
     expect(await grants.revoke(S2, "b")).toEqual({ revoked: true });
-    expect(await grants.deleteSession("s1")).toMatchObject({ wakeTargetClearedProcessIds: ["a", "b", "c"], revokedHandleCount: 1 });
+    expect(await grants.deleteSession("s1")).toMatchObject({
+      wakeTargetClearedProcessIds: ["a", "b", "c"],
+      revokedHandleCount: 1,
+    });
     expect(await leases.get("b")).toMatchObject({ owner: A });
     expect((await events.after("b", 0)).events).toEqual([]);
   });
@@ -112,7 +120,8 @@ describe("other things that cannot be read", () => {
   law("A13 a broken event is set aside by lists and ends a tail at its place", async (world) => {
     const { processes, events } = world.book;
     await processes.register(ext("p", TYPES));
-    for (const n of [1, 2, 3]) await events.append("p", { eventType: "wake", payload: { wakeInput: `${n}` }, replay: { key: `k${n}` } });
+    for (const n of [1, 2, 3])
+      await events.append("p", { eventType: "wake", payload: { wakeInput: `${n}` }, replay: { key: `k${n}` } });
     const { events: read } = await world.breakBody(4, "not JSON");
     const aside = [{ processId: "p", sequence: 2, reason: expect.any(String) as string }];
     for (const page of [await read.after("p", 0), await read.recent("p", 3), await read.wakesAfter("p", 0)]) {
@@ -142,7 +151,10 @@ describe("other things that cannot be read", () => {
     expect(await rejection(() => read.get("a"))).toMatchObject(corrupt);
     expect(await rejection(() => read.awaitTerminal("a"))).toMatchObject(corrupt);
     expect(await read.awaitTerminal("b")).toEqual(ok("b"));
-    expect(await read.list({ status: "completed" })).toMatchObject({ processes: [{ id: "b" }], unreadable: [{ processId: "a" }] });
+    expect(await read.list({ status: "completed" })).toMatchObject({
+      processes: [{ id: "b" }],
+      unreadable: [{ processId: "a" }],
+    });
     expect(await read.prune({ updatedBeforeMs: FAR })).toMatchObject({ processIds: ["a", "b"], processes: 2, events: 2 });
     expect(await read.get("a")).toBeUndefined();
   });
@@ -171,7 +183,8 @@ describe("other things that cannot be read", () => {
   law("A13 a broken handover is an error for its segment alone", async (world) => {
     const { processes, handovers } = world.book;
     await processes.register(rerun("p"));
-    for (const segmentOrdinal of [1, 2]) await handovers.put("p", { segmentOrdinal, reason: "durationCap", engineState: segmentOrdinal });
+    for (const segmentOrdinal of [1, 2])
+      await handovers.put("p", { segmentOrdinal, reason: "durationCap", engineState: segmentOrdinal });
     const { handovers: read } = await world.breakBody(4, "}");
     expect(await rejection(() => read.get("p", 2))).toMatchObject(corrupt);
     expect(await rejection(() => read.latest("p"))).toMatchObject(corrupt);

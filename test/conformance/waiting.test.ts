@@ -89,7 +89,10 @@ describe("waiting for an event or an end", () => {
   law("K46 refuses to wait for what cannot come", async (world) => {
     const { processes, events } = world.book;
     const missing = { code: "process_unknown", details: { processId: "missing" } };
-    const views = [(): LiveView<unknown> => processes.watch({ processId: "missing" }), (): LiveView<unknown> => events.tail("missing")];
+    const views = [
+      (): LiveView<unknown> => processes.watch({ processId: "missing" }),
+      (): LiveView<unknown> => events.tail("missing"),
+    ];
     const calls: (() => Promise<unknown>)[] = [
       () => processes.awaitTerminal("missing"),
       () => events.awaitEvent("missing", "line"),
@@ -155,7 +158,8 @@ const ENDINGS: Record<string, Ending> = {
       events.awaitEvent("p", "other", { signal, timeoutMs: 5 }),
     ]);
     await clock.advance(5);
-    for (const wait of await waits) expect(wait).toMatchObject({ status: "rejected", reason: { code: "wait_timeout", details: { afterMs: 5 } } });
+    for (const wait of await waits)
+      expect(wait).toMatchObject({ status: "rejected", reason: { code: "wait_timeout", details: { afterMs: 5 } } });
   },
   async abort({ book: { processes, events } }, _signal, n) {
     const own = new AbortController();
@@ -200,7 +204,10 @@ describe("leaving nothing behind", () => {
     const signal = AbortSignal.abort(reason);
     expect(await rejection(() => processes.awaitTerminal("p", { signal }))).toBe(reason);
     expect(await rejection(() => events.awaitEvent("p", "line", { signal }))).toBe(reason);
-    expect(await rejection(() => processes.awaitTerminal("p", { timeoutMs: 0 }))).toMatchObject({ code: "wait_timeout", details: { afterMs: 0 } });
+    expect(await rejection(() => processes.awaitTerminal("p", { timeoutMs: 0 }))).toMatchObject({
+      code: "wait_timeout",
+      details: { afterMs: 0 },
+    });
     const other = await world.handle();
     const waits = [
       other.processes.awaitTerminal("p"),

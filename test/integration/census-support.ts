@@ -69,7 +69,13 @@ export function recount(...paths: string[]): string {
     const content = fs.readFileSync(join(folder, path));
     const text = content.toString("latin1");
     const words = text.match(/[^\t\n\v\f\r ]+/g)?.length ?? 0;
-    return [quote(path), content.length, text.split("\n").length - 1, words, createHash("sha256").update(content).digest("hex")].join(",");
+    return [
+      quote(path),
+      content.length,
+      text.split("\n").length - 1,
+      words,
+      createHash("sha256").update(content).digest("hex"),
+    ].join(",");
   });
   return ["path,bytes,lines,words,sha256", ...rows, ""].join("\n");
 }
@@ -97,7 +103,7 @@ export function endsOf(records: readonly LogRecord[]): Map<string, unknown[]> {
 
 /** Looks again and again, until there is something to see. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (const end = Date.now() + 60_000; Date.now() < end; ) {
+  for (const end = Date.now() + 60_000; Date.now() < end;) {
     const seen = await look();
     if (seen !== undefined) return seen;
     await new Promise((next) => setTimeout(next, 5));
@@ -108,7 +114,10 @@ export async function until<T>(look: () => Promise<T | undefined> | T | undefine
 /** A worker as the coordinator starts it, but alone, and with short leases. */
 export function startWorker(name: string, ttlMs: number): { child: ChildProcess; ended: Promise<number | null> } {
   const place = ["--base", folder, "--out", out, "--run", "test", "--index", "0", "--workers", "1"];
-  const child = fork(join(BUILD, "worker.js"), [...place, "--name", name, "--ttl-ms", String(ttlMs)], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = fork(join(BUILD, "worker.js"), [...place, "--name", name, "--ttl-ms", String(ttlMs)], {
+    execArgv: [],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
   return { child, ended: new Promise((settle) => child.once("close", settle)) };
 }
 
@@ -137,7 +146,10 @@ async function holderOf(book: Book, id: string): Promise<number | undefined> {
 
 async function canWrite(book: Book): Promise<boolean> {
   try {
-    await book.processes.register({ id: randomUUID(), input: { type: "external" }, disposition: "externallyOwned" }, { lockTimeoutMs: 300 });
+    await book.processes.register(
+      { id: randomUUID(), input: { type: "external" }, disposition: "externallyOwned" },
+      { lockTimeoutMs: 300 },
+    );
     return true;
   } catch (error) {
     if (isDeedbookError(error, "store_busy")) return false;

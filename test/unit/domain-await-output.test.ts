@@ -4,14 +4,24 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import { parseArgument } from "../../src/core/parse.ts";
 import { toJson, type Json } from "../../src/core/json.ts";
-import { asToolResult, AwaitOutput, FailureClass, recognizeAwaitOutput, terminalEventType } from "../../src/domain/await-output.ts";
+import {
+  asToolResult,
+  AwaitOutput,
+  FailureClass,
+  recognizeAwaitOutput,
+  terminalEventType,
+} from "../../src/domain/await-output.ts";
 
 const owner = { ownerId: "o", incarnationId: "i", liveness: { type: "opaque" } };
 const control = { type: "fail", failure: { class: "timeout", code: "c", message: "m", raw: null } };
 const OUTPUTS: Record<string, Json> = {
   "process.completed": { type: "success", value: null, control: { type: "finish", value: 0 } },
   "process.failed": { type: "failure", class: "internal", code: "", message: "", raw: false, control },
-  "process.cancelled": { type: "cancelled", message: "m", control: { type: "switchAgentFrame", frameId: "f", initialNodes: [], task: "" } },
+  "process.cancelled": {
+    type: "cancelled",
+    message: "m",
+    control: { type: "switchAgentFrame", frameId: "f", initialNodes: [], task: "" },
+  },
   "process.abandoned": { type: "abandoned", evidence: { writer: "sweep", owner } },
 };
 
@@ -31,10 +41,18 @@ describe("await outputs", () => {
   });
 
   it("are refused as arguments with other members, at every level, but recognised without them", () => {
-    const extra = { type: "abandoned", evidence: { writer: "sweep", owner: { ...owner, liveness: { type: "opaque", x: 1 }, x: 1 }, x: 1 }, x: 1 };
+    const extra = {
+      type: "abandoned",
+      evidence: { writer: "sweep", owner: { ...owner, liveness: { type: "opaque", x: 1 }, x: 1 }, x: 1 },
+      x: 1,
+    };
     expect(() => parse({ ...extra, evidence: { writer: "sweep" } })).toThrow(expect.objectContaining({ code: "input_invalid" }));
-    expect(() => parse({ type: "abandoned", evidence: { writer: "sweep", x: 1 } })).toThrow(expect.objectContaining({ code: "input_invalid" }));
-    expect(() => parse({ type: "success", value: 1, control: { type: "finish", value: 1, x: 1 } })).toThrow(expect.objectContaining({ code: "input_invalid" }));
+    expect(() => parse({ type: "abandoned", evidence: { writer: "sweep", x: 1 } })).toThrow(
+      expect.objectContaining({ code: "input_invalid" }),
+    );
+    expect(() => parse({ type: "success", value: 1, control: { type: "finish", value: 1, x: 1 } })).toThrow(
+      expect.objectContaining({ code: "input_invalid" }),
+    );
     expect(recognizeAwaitOutput(extra)).toEqual({ type: "abandoned", evidence: { writer: "sweep", owner } });
     expect(recognizeAwaitOutput({ type: "success", value: 1, x: 1, control: { type: "finish", value: 2, x: 1 } })).toEqual({
       type: "success",
@@ -89,7 +107,12 @@ describe("as a tool result", () => {
       expect(asToolResult(output)).toBe(output);
     }
     const result = asToolResult(parse(OUTPUTS["process.abandoned"]));
-    expect(result).toMatchObject({ type: "failure", class: "external", code: "process_abandoned", raw: { writer: "sweep", owner } });
+    expect(result).toMatchObject({
+      type: "failure",
+      class: "external",
+      code: "process_abandoned",
+      raw: { writer: "sweep", owner },
+    });
     expect((result as { message: string }).message).toContain("sweep");
     expect(parse(result)).toEqual(result);
   });

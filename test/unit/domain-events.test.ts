@@ -59,7 +59,13 @@ describe("append requests", () => {
   it("need a type and a payload, which may be null, and take an empty replay key", () => {
     const request = { eventType: "t", payload: null, replay: { key: "" }, wakeTargetScope: { sessionId: "s" } };
     expect(parse(request)).toEqual(request);
-    for (const bad of [{ eventType: "t" }, { eventType: " ", payload: 1 }, { payload: 1 }, { eventType: "t", payload: 1, replay: "k" }, { eventType: "t", payload: 1, x: 1 }]) {
+    for (const bad of [
+      { eventType: "t" },
+      { eventType: " ", payload: 1 },
+      { payload: 1 },
+      { eventType: "t", payload: 1, replay: "k" },
+      { eventType: "t", payload: 1, x: 1 },
+    ]) {
       expect(() => parse(bad)).toThrow(expect.objectContaining({ code: "input_invalid" }));
     }
   });
@@ -68,12 +74,19 @@ describe("append requests", () => {
 describe("terminal semantics", () => {
   it("uses an await output as it is, whatever the state", () => {
     const failure = { type: "failure", class: "timeout", code: "c", message: "m" };
-    for (const state of ["completed", "failed", "cancelled", "abandoned"] as const) expect(ending(state, failure)).toEqual(failure);
+    for (const state of ["completed", "failed", "cancelled", "abandoned"] as const)
+      expect(ending(state, failure)).toEqual(failure);
   });
 
   it("wraps any other value by the state", () => {
     expect(ending("completed", 0)).toEqual({ type: "success", value: 0 });
-    expect(ending("failed", { b: 1, a: 2 })).toEqual({ type: "failure", class: "execution", code: "process_failed", message: '{"a":2,"b":1}', raw: { b: 1, a: 2 } });
+    expect(ending("failed", { b: 1, a: 2 })).toEqual({
+      type: "failure",
+      class: "execution",
+      code: "process_failed",
+      message: '{"a":2,"b":1}',
+      raw: { b: 1, a: 2 },
+    });
     expect(ending("failed", "text")).toMatchObject({ message: "text", raw: "text" });
     expect(ending("cancelled", null)).toEqual({ type: "cancelled", message: "null", raw: null });
     expect(ending("abandoned", "ignored")).toEqual({ type: "abandoned", evidence: { writer: "ownerDrain" } });
@@ -81,7 +94,10 @@ describe("terminal semantics", () => {
 
   it("is a success with the whole payload where a completed type selects nothing, even if that is an await output", () => {
     const payload = { type: "cancelled", message: "m" };
-    expect(made({ terminal: { state: "completed" } }, payload)).toEqual({ ok: true, semantics: { terminal: { state: "completed", awaitOutput: { type: "success", value: payload } } } });
+    expect(made({ terminal: { state: "completed" } }, payload)).toEqual({
+      ok: true,
+      semantics: { terminal: { state: "completed", awaitOutput: { type: "success", value: payload } } },
+    });
   });
 
   it("fails when its selector finds nothing", () => {
@@ -107,21 +123,34 @@ describe("wake semantics", () => {
 
   it("is there only when its condition is true, and then looks at nothing else", () => {
     const unmatched = { input: { pointer: "/gone" } };
-    for (const falsy of [null, false, "", [], {}] as Json[]) expect(waking({ when: { const: falsy }, ...unmatched }, 1)).toBeUndefined();
+    for (const falsy of [null, false, "", [], {}] as Json[])
+      expect(waking({ when: { const: falsy }, ...unmatched }, 1)).toBeUndefined();
     expect(waking({ when: { const: 0 } }, 1)).toEqual({ input: "1", dedupeKey: "p:2" });
     expect(waking({ when: { present: "/wakeInput" }, ...unmatched }, {})).toBeUndefined();
   });
 
   it("fails, rather than not waking, when the pointer of its condition finds nothing", () => {
     const code = "event_selector_unmatched";
-    expect(made({ wake: { when: { pointer: "/w" }, input: "payload" } }, {})).toMatchObject({ ok: false, code, details: { pointer: "/w" } });
+    expect(made({ wake: { when: { pointer: "/w" }, input: "payload" } }, {})).toMatchObject({
+      ok: false,
+      code,
+      details: { pointer: "/w" },
+    });
     expect(made({ wake: { input: { pointer: "/i" } } }, {})).toMatchObject({ ok: false, code, details: { pointer: "/i" } });
-    expect(made({ wake: { input: "payload", dedupeKey: { selector: { pointer: "/d" } } } }, {})).toMatchObject({ ok: false, code, details: { pointer: "/d" } });
+    expect(made({ wake: { input: "payload", dedupeKey: { selector: { pointer: "/d" } } } }, {})).toMatchObject({
+      ok: false,
+      code,
+      details: { pointer: "/d" },
+    });
   });
 
   it("fails when a text grows over the payload limit, naming the selector", () => {
     const input = { template: { template: "{a}{a}", fields: { a: "payload" } } };
-    expect(made({ wake: { input } }, "x".repeat(600))).toEqual({ ok: false, code: "payload_too_large", details: { path: "wake.input", limit: 1_000, actual: 1_200 } });
+    expect(made({ wake: { input } }, "x".repeat(600))).toEqual({
+      ok: false,
+      code: "payload_too_large",
+      details: { path: "wake.input", limit: 1_000, actual: 1_200 },
+    });
   });
 });
 
@@ -134,7 +163,10 @@ describe("materialisation", () => {
     const both = { terminal: { state: "completed" }, wake: { input: { pointer: "/w" } } };
     expect(made(both, { w: "x" })).toEqual({
       ok: true,
-      semantics: { terminal: { state: "completed", awaitOutput: { type: "success", value: { w: "x" } } }, wake: { input: "x", dedupeKey: "p:2" } },
+      semantics: {
+        terminal: { state: "completed", awaitOutput: { type: "success", value: { w: "x" } } },
+        wake: { input: "x", dedupeKey: "p:2" },
+      },
     });
     const failing = { terminal: { state: "failed", awaitOutput: { pointer: "/t" } }, wake: { input: { pointer: "/w" } } };
     expect(made(failing, {})).toMatchObject({ ok: false, details: { pointer: "/t" } });

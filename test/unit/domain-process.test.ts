@@ -58,7 +58,9 @@ describe("signal names", () => {
   it("are refused exactly when some character is not one of these", () => {
     fc.assert(
       fc.property(fc.string(), (name) => {
-        const fits = name !== "" && Array.from(name).every((char) => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".includes(char));
+        const fits =
+          name !== "" &&
+          Array.from(name).every((char) => "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-".includes(char));
         let refused = false;
         try {
           checkSignalName(name);
@@ -88,8 +90,16 @@ describe("completion authority", () => {
 
   it("has the fields of its kind and no others", () => {
     const parse = (value: unknown): unknown => parseArgument(CompletionAuthority, value, "authority", DEFAULT_LIMITS);
-    expect(parse({ type: "externalOwner", grantedTo: { sessionId: "s" } })).toEqual({ type: "externalOwner", grantedTo: { sessionId: "s" } });
-    for (const bad of [{ type: "externalOwner" }, { type: "workflowKey", workflowKey: " " }, { type: "reconciledAbandon", by: 1 }, {}]) {
+    expect(parse({ type: "externalOwner", grantedTo: { sessionId: "s" } })).toEqual({
+      type: "externalOwner",
+      grantedTo: { sessionId: "s" },
+    });
+    for (const bad of [
+      { type: "externalOwner" },
+      { type: "workflowKey", workflowKey: " " },
+      { type: "reconciledAbandon", by: 1 },
+      {},
+    ]) {
       expect(() => parse(bad)).toThrow(expect.objectContaining({ code: "input_invalid" }));
     }
   });
@@ -98,7 +108,11 @@ describe("completion authority", () => {
 describe("external refs", () => {
   it("name a backend and an id in it, with any JSON beside", () => {
     const parse = (value: unknown): unknown => parseArgument(ExternalRef, value, "ref", DEFAULT_LIMITS);
-    for (const good of [{ backend: "b", id: "i" }, { backend: "b", id: "i", metadata: null }]) expect(parse(good)).toEqual(good);
+    for (const good of [
+      { backend: "b", id: "i" },
+      { backend: "b", id: "i", metadata: null },
+    ])
+      expect(parse(good)).toEqual(good);
     for (const bad of [{ backend: "b" }, { backend: "", id: "i" }, { backend: "b", id: "i", more: 1 }]) {
       expect(() => parse(bad)).toThrow(expect.objectContaining({ code: "input_invalid" }));
     }

@@ -14,7 +14,11 @@ const coreNames = CORE_EVENT_TYPES.map((type) => type.name);
 function reversedKeys(value: Json): Json {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((item) => reversedKeys(item as Json));
-  return Object.fromEntries(Object.entries(value).reverse().map(([key, item]) => [key, reversedKeys(item)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([key, item]) => [key, reversedKeys(item)]),
+  );
 }
 
 describe("the registration hash", () => {
@@ -31,7 +35,11 @@ describe("the registration hash", () => {
   it("does not depend on the order of keys, and is the same after preparation", () => {
     fc.assert(
       fc.property(metadata, (value) => {
-        const one: Registration = { ...base, input: { type: "external", metadata: value }, identity: { kind: "k", definition: value } };
+        const one: Registration = {
+          ...base,
+          input: { type: "external", metadata: value },
+          identity: { kind: "k", definition: value },
+        };
         expect(registrationHash(reversedKeys(one as unknown as Json) as unknown as Registration)).toBe(registrationHash(one));
         expect(registrationHash(prepareRegistration(one))).toBe(registrationHash(one));
       }),
@@ -42,7 +50,8 @@ describe("the registration hash", () => {
   it("differs when the metadata differs", () => {
     fc.assert(
       fc.property(metadata, metadata, (a, b) => {
-        const hash = (value: Json): string => registrationHash({ ...base, input: { type: "external", metadata: value }, identity: { kind: "k" } });
+        const hash = (value: Json): string =>
+          registrationHash({ ...base, input: { type: "external", metadata: value }, identity: { kind: "k" } });
         expect(hash(a) === hash(b)).toBe(canonicalJson(a) === canonicalJson(b));
       }),
     );
@@ -77,7 +86,9 @@ describe("the registration hash", () => {
 });
 
 describe("core types that the producer declared", () => {
-  const declared = (eventTypes: EventTypeInput[]): string[] => [...declaredCoreTypes(prepareRegistration(withTypes(eventTypes)).eventTypes)];
+  const declared = (eventTypes: EventTypeInput[]): string[] => [
+    ...declaredCoreTypes(prepareRegistration(withTypes(eventTypes)).eventTypes),
+  ];
   const core = (name: string): EventTypeInput => CORE_EVENT_TYPES.find((type) => type.name === name) as EventTypeInput;
 
   it("are none where preparation added them all", () => {
@@ -99,7 +110,11 @@ describe("core types that the producer declared", () => {
   });
 
   it("are the same for equal registrations: preparing again changes nothing", () => {
-    const subset = fc.shuffledSubarray([...CORE_EVENT_TYPES, { name: "own", payloadSchema: {}, semantics: {} }, { name: "x", payloadSchema: {}, semantics: {} }]);
+    const subset = fc.shuffledSubarray([
+      ...CORE_EVENT_TYPES,
+      { name: "own", payloadSchema: {}, semantics: {} },
+      { name: "x", payloadSchema: {}, semantics: {} },
+    ]);
     fc.assert(
       fc.property(subset, (types) => {
         const prepared = prepareRegistration(withTypes(types));

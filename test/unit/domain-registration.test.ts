@@ -38,7 +38,11 @@ describe("preparation", () => {
 
   it("leaves a core type that the producer redefines where it is, and adds only the others", () => {
     const prepared = prepareRegistration(withTypes([{ name: "process.failed" }, { name: "own" }]));
-    expect(prepared.eventTypes.map((type) => type.name)).toEqual(["process.failed", "own", ...coreNames.filter((name) => name !== "process.failed")]);
+    expect(prepared.eventTypes.map((type) => type.name)).toEqual([
+      "process.failed",
+      "own",
+      ...coreNames.filter((name) => name !== "process.failed"),
+    ]);
     expect(prepared.eventTypes[0]).toEqual({ name: "process.failed", payloadSchema: {}, semantics: {} });
   });
 
@@ -60,7 +64,12 @@ describe("preparation", () => {
       [{ ...base, input: { type: "other" } }, "registration.input"],
       [{ ...base, disposition: undefined }, "registration.disposition"],
     ] as const) {
-      expect(() => prepareRegistration(bad as never)).toThrow(expect.objectContaining({ code: "input_invalid", details: expect.objectContaining({ path: expect.stringContaining(path) as string }) as unknown }));
+      expect(() => prepareRegistration(bad as never)).toThrow(
+        expect.objectContaining({
+          code: "input_invalid",
+          details: expect.objectContaining({ path: expect.stringContaining(path) as string }) as unknown,
+        }),
+      );
     }
   });
 
@@ -84,17 +93,28 @@ describe("preparation", () => {
       { type: "sessionTurn", createRequest: {}, turnInput: 1 },
     ];
     for (const input of accepted) expect(() => prepareRegistration({ ...base, input } as never)).not.toThrow();
-    for (const input of refused) expect(() => prepareRegistration({ ...base, input } as never)).toThrow(expect.objectContaining({ code: "input_invalid" }));
+    for (const input of refused)
+      expect(() => prepareRegistration({ ...base, input } as never)).toThrow(expect.objectContaining({ code: "input_invalid" }));
   });
 
   it("refuses ids that are blank or have '#', what JSON cannot carry, and an input over the limit", () => {
     for (const id of ["foo#1", "", "  "]) {
-      expect(() => prepareRegistration({ ...base, id })).toThrow(expect.objectContaining({ code: "input_invalid", details: expect.objectContaining({ path: "registration.id" }) as unknown }));
+      expect(() => prepareRegistration({ ...base, id })).toThrow(
+        expect.objectContaining({
+          code: "input_invalid",
+          details: expect.objectContaining({ path: "registration.id" }) as unknown,
+        }),
+      );
     }
-    expect(() => prepareRegistration({ ...base, input: { type: "external", metadata: Number.NaN } })).toThrow(expect.objectContaining({ code: "payload_not_json" }));
+    expect(() => prepareRegistration({ ...base, input: { type: "external", metadata: Number.NaN } })).toThrow(
+      expect.objectContaining({ code: "payload_not_json" }),
+    );
     const limits = { idBytesMax: 1_024, payloadBytesMax: 200 };
     expect(() => prepareRegistration({ ...base, input: { type: "external", metadata: "x".repeat(200) } }, limits)).toThrow(
-      expect.objectContaining({ code: "payload_too_large", details: expect.objectContaining({ path: "registration.input", limit: 200 }) as unknown }),
+      expect.objectContaining({
+        code: "payload_too_large",
+        details: expect.objectContaining({ path: "registration.input", limit: 200 }) as unknown,
+      }),
     );
   });
 });
@@ -103,13 +123,20 @@ describe("derived identity", () => {
   const identityOf = (input: unknown): unknown => prepareRegistration({ ...base, input } as never).identity;
 
   it("is that of the input's kind", () => {
-    expect(identityOf({ type: "toolCall", call: { callId: "c", toolId: "t", toolName: "name", args: {} } })).toEqual({ kind: "tool", label: "name" });
+    expect(identityOf({ type: "toolCall", call: { callId: "c", toolId: "t", toolName: "name", args: {} } })).toEqual({
+      kind: "tool",
+      label: "name",
+    });
     expect(identityOf({ type: "engine", kind: "k" })).toEqual({ kind: "k" });
   });
 
   it("takes for a turn the first of three that is a string", () => {
-    const turn = (createRequest: object): unknown => identityOf({ type: "sessionTurn", createRequest, turnInput: 0, outputContract: 0 });
-    expect(turn({ subagent: { capability: "a" }, usageSource: "b", sessionId: "c" })).toEqual({ kind: "sessionTurn", label: "a" });
+    const turn = (createRequest: object): unknown =>
+      identityOf({ type: "sessionTurn", createRequest, turnInput: 0, outputContract: 0 });
+    expect(turn({ subagent: { capability: "a" }, usageSource: "b", sessionId: "c" })).toEqual({
+      kind: "sessionTurn",
+      label: "a",
+    });
     expect(turn({ subagent: { capability: 1 }, usageSource: "b" })).toEqual({ kind: "sessionTurn", label: "b" });
     expect(turn({ subagent: "x", sessionId: "c" })).toEqual({ kind: "sessionTurn", label: "c" });
     expect(turn({})).toEqual({ kind: "sessionTurn" });
@@ -125,7 +152,10 @@ describe("derived identity", () => {
   });
 
   it("is not derived when one is given, and a definition may be null", () => {
-    expect(prepareRegistration({ ...base, identity: { kind: "k", definition: null } }).identity).toEqual({ kind: "k", definition: null });
+    expect(prepareRegistration({ ...base, identity: { kind: "k", definition: null } }).identity).toEqual({
+      kind: "k",
+      definition: null,
+    });
   });
 });
 
@@ -164,7 +194,13 @@ describe("the rules of 1.3", () => {
 
   it("does not look at schemas, pointers, placeholders, or whether input and disposition fit", () => {
     expect(ruleOf({ ...base, disposition: "ownerBound" })).toBe("none");
-    expect(ruleOf(withTypes([{ name: "a", payloadSchema: { $ref: "http://elsewhere" }, semantics: { wake: { input: { pointer: "no slash" } } } }]))).toBe("none");
+    expect(
+      ruleOf(
+        withTypes([
+          { name: "a", payloadSchema: { $ref: "http://elsewhere" }, semantics: { wake: { input: { pointer: "no slash" } } } },
+        ]),
+      ),
+    ).toBe("none");
   });
 
   it("says which event type", () => {

@@ -6,7 +6,10 @@ import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import { parseArgument } from "../../src/core/parse.ts";
 import { CausalRef, Originator, originatorScopeId, Provenance, scopeId, SessionScope } from "../../src/domain/scopes.ts";
 
-const part = fc.string({ unit: fc.constantFrom("a", "%", "/", ":", "#", "2", "F", "\u0001", "\u007f", "é", "frame", "session"), minLength: 1 });
+const part = fc.string({
+  unit: fc.constantFrom("a", "%", "/", ":", "#", "2", "F", "\u0001", "\u007f", "é", "frame", "session"),
+  minLength: 1,
+});
 const scope = fc.record({ sessionId: part, agentFrameId: part }, { requiredKeys: ["sessionId"] });
 const originator: fc.Arbitrary<Originator> = fc.oneof(
   fc.record({ type: fc.constant("host" as const), scope: part }, { requiredKeys: ["type"] }),
@@ -48,7 +51,8 @@ describe("scope ids", () => {
 });
 
 describe("the forms of scopes and causes", () => {
-  const parse = (schema: Parameters<typeof parseArgument>[0], value: unknown): unknown => parseArgument(schema, value, "it", DEFAULT_LIMITS);
+  const parse = (schema: Parameters<typeof parseArgument>[0], value: unknown): unknown =>
+    parseArgument(schema, value, "it", DEFAULT_LIMITS);
 
   it("refuses an empty frame, a blank session and unknown fields, naming the path", () => {
     for (const [value, path] of [
@@ -56,7 +60,9 @@ describe("the forms of scopes and causes", () => {
       [{ sessionId: "  " }, "it.sessionId"],
       [{ sessionId: "s", frame: "f" }, "it.frame"],
     ] as const) {
-      expect(() => parse(SessionScope, value)).toThrow(expect.objectContaining({ code: "input_invalid", details: expect.objectContaining({ path }) }));
+      expect(() => parse(SessionScope, value)).toThrow(
+        expect.objectContaining({ code: "input_invalid", details: expect.objectContaining({ path }) }),
+      );
     }
   });
 
@@ -69,13 +75,26 @@ describe("the forms of scopes and causes", () => {
       { type: "process", processId: "p" },
       { type: "processEvent", processId: "p", sequence: 1 },
       { type: "triggerOccurrence", occurrenceId: "o" },
-      { type: "triggerOccurrence", occurrenceId: "o", subscriptionId: "s", subscriptionIncarnation: "i", subscriptionRevision: 0 },
+      {
+        type: "triggerOccurrence",
+        occurrenceId: "o",
+        subscriptionId: "s",
+        subscriptionIncarnation: "i",
+        subscriptionRevision: 0,
+      },
       { type: "sessionNode", sessionId: "s", nodeId: "n" },
     ]) {
       expect(parse(CausalRef, cause)).toEqual(cause);
-      expect(parse(Provenance, { originator: { type: "host" }, causedBy: cause })).toEqual({ originator: { type: "host" }, causedBy: cause });
+      expect(parse(Provenance, { originator: { type: "host" }, causedBy: cause })).toEqual({
+        originator: { type: "host" },
+        causedBy: cause,
+      });
     }
-    for (const bad of [{ type: "nothing" }, { type: "process", processId: "p#1" }, { type: "processEvent", processId: "p", sequence: 0 }]) {
+    for (const bad of [
+      { type: "nothing" },
+      { type: "process", processId: "p#1" },
+      { type: "processEvent", processId: "p", sequence: 0 },
+    ]) {
       expect(() => parse(CausalRef, bad)).toThrow(expect.objectContaining({ code: "input_invalid" }));
     }
   });

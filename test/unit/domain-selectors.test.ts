@@ -33,10 +33,31 @@ describe("pointers", () => {
   });
 
   it("knows the examples of RFC 6901", () => {
-    const document = { foo: ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, 'k"l': 6, " ": 7, "m~n": 8 };
+    const document = {
+      foo: ["bar", "baz"],
+      "": 0,
+      "a/b": 1,
+      "c%d": 2,
+      "e^f": 3,
+      "g|h": 4,
+      "i\\j": 5,
+      'k"l': 6,
+      " ": 7,
+      "m~n": 8,
+    };
     const expected: [string, Json][] = [
-      ["", document], ["/foo", ["bar", "baz"]], ["/foo/0", "bar"], ["/", 0], ["/a~1b", 1], ["/c%d", 2],
-      ["/e^f", 3], ["/g|h", 4], ["/i\\j", 5], ['/k"l', 6], ["/ ", 7], ["/m~0n", 8],
+      ["", document],
+      ["/foo", ["bar", "baz"]],
+      ["/foo/0", "bar"],
+      ["/", 0],
+      ["/a~1b", 1],
+      ["/c%d", 2],
+      ["/e^f", 3],
+      ["/g|h", 4],
+      ["/i\\j", 5],
+      ['/k"l', 6],
+      ["/ ", 7],
+      ["/m~0n", 8],
     ];
     for (const [pointer, value] of expected) expect(resolvePointer(document, pointer)).toEqual(value);
   });
@@ -84,14 +105,29 @@ describe("selectors", () => {
   });
 
   it("is refused when it has two forms, none, or unknown members", () => {
-    for (const bad of [{}, { pointer: 1 }, { pointer: "/a", const: 1 }, "whole", null, { template: { template: "x" } }, { present: true }]) {
-      expect(() => parseArgument(Selector, bad, "it", DEFAULT_LIMITS)).toThrow(expect.objectContaining({ code: "input_invalid" }));
+    for (const bad of [
+      {},
+      { pointer: 1 },
+      { pointer: "/a", const: 1 },
+      "whole",
+      null,
+      { template: { template: "x" } },
+      { present: true },
+    ]) {
+      expect(() => parseArgument(Selector, bad, "it", DEFAULT_LIMITS)).toThrow(
+        expect.objectContaining({ code: "input_invalid" }),
+      );
     }
   });
 
   it("keeps a constant null, and a field named __proto__, and names the path of a bad field", () => {
     expect(parseArgument(Selector, { const: null }, "it", DEFAULT_LIMITS)).toEqual({ const: null });
-    const parsed = parseArgument(Selector, JSON.parse('{"template":{"template":"{__proto__}","fields":{"__proto__":{"const":"x"}}}}'), "it", DEFAULT_LIMITS);
+    const parsed = parseArgument(
+      Selector,
+      JSON.parse('{"template":{"template":"{__proto__}","fields":{"__proto__":{"const":"x"}}}}'),
+      "it",
+      DEFAULT_LIMITS,
+    );
     expect(select(parsed, null, MAX)).toEqual({ found: true, value: "x" });
     expect(() => parseArgument(Selector, template("", { a: { pointer: 5 } as never }), "it", DEFAULT_LIMITS)).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ path: "it.template.fields.a.pointer" }) }),
@@ -102,12 +138,22 @@ describe("selectors", () => {
 describe("templates", () => {
   it("replaces every placeholder by the string form of its value", () => {
     const selector = template("line {line} #{n}, {line} {o}", { line: { pointer: "/line" }, n: { pointer: "/n" }, o: "payload" });
-    expect(select(selector, { line: "done", n: 7 }, MAX)).toEqual({ found: true, value: 'line done #7, done {"line":"done","n":7}' });
+    expect(select(selector, { line: "done", n: 7 }, MAX)).toEqual({
+      found: true,
+      value: 'line done #7, done {"line":"done","n":7}',
+    });
   });
 
   it("is equal to replacing the fields one after another in the order of the UTF-8 bytes of their names", () => {
     const name = fc.constantFrom("a", "b", "{a}", "", "é", "\uffff", "😀", "__proto__");
-    const text = fc.array(fc.oneof(name.map((n) => `{${n}}`), fc.constantFrom("x", "$&", "{", "}", "$1"))).map((parts) => parts.join(""));
+    const text = fc
+      .array(
+        fc.oneof(
+          name.map((n) => `{${n}}`),
+          fc.constantFrom("x", "$&", "{", "}", "$1"),
+        ),
+      )
+      .map((parts) => parts.join(""));
     fc.assert(
       fc.property(text, fc.array(fc.tuple(name, text)), (start, entries) => {
         const fields = Object.fromEntries(entries.map(([n, value]) => [n, { const: value }]));
@@ -116,7 +162,9 @@ describe("templates", () => {
           expected = expected.split(`{${n}}`).join(fields[n]?.const);
         }
         expect(select(template(start, fields), null, MAX)).toEqual({ found: true, value: expected });
-        expect(Object.keys(fields).sort(compareText)).toEqual(Object.keys(fields).sort((x, y) => Buffer.compare(Buffer.from(x), Buffer.from(y))));
+        expect(Object.keys(fields).sort(compareText)).toEqual(
+          Object.keys(fields).sort((x, y) => Buffer.compare(Buffer.from(x), Buffer.from(y))),
+        );
       }),
     );
   });
@@ -131,7 +179,12 @@ describe("templates", () => {
   });
 
   it("stops a text that grows over its limit, in UTF-8 bytes, before it is built", () => {
-    const fields = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [String.fromCharCode(65 + i), { const: `{${String.fromCharCode(66 + i)}}`.repeat(10) }]));
+    const fields = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [
+        String.fromCharCode(65 + i),
+        { const: `{${String.fromCharCode(66 + i)}}`.repeat(10) },
+      ]),
+    );
     const grown = select(template("{A}", fields), null, 8_000_000);
     expect(grown).toEqual({ found: false, tooLarge: true, actual: 30_000_000 });
     expect(select(template("{a}{a}", { a: { const: "éé" } }), null, 8)).toEqual({ found: true, value: "éééé" });
@@ -147,11 +200,20 @@ describe("string form and truthiness", () => {
         expect(stringForm(value)).toBe(typeof value === "string" ? value : canonicalJson(value));
       }),
     );
-    expect([null, 0, -0, true, { b: 1, a: "é" }, [], ""].map((value) => stringForm(value as Json))).toEqual(["null", "0", "0", "true", '{"a":"é","b":1}', "[]", ""]);
+    expect([null, 0, -0, true, { b: 1, a: "é" }, [], ""].map((value) => stringForm(value as Json))).toEqual([
+      "null",
+      "0",
+      "0",
+      "true",
+      '{"a":"é","b":1}',
+      "[]",
+      "",
+    ]);
   });
 
   it("takes null, false and what is empty as false, and every number as true", () => {
     for (const value of [null, false, "", [], {}] as Json[]) expect(isTruthy(value)).toBe(false);
-    for (const value of [0, -1, 0.5, true, " ", "false", [null], { a: null }, JSON.parse('{"__proto__":0}')] as Json[]) expect(isTruthy(value)).toBe(true);
+    for (const value of [0, -1, 0.5, true, " ", "false", [null], { a: null }, JSON.parse('{"__proto__":0}')] as Json[])
+      expect(isTruthy(value)).toBe(true);
   });
 });

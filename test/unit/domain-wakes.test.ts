@@ -5,7 +5,11 @@ import type { DedupeKey, EventType } from "../../src/domain/event-types.ts";
 import { eventInvocation, type ProcessEvent } from "../../src/domain/events.ts";
 import { wakeDelivery, wakeId, type WakeDelivery } from "../../src/domain/wakes.ts";
 
-const typeBy = (dedupeKey: DedupeKey): EventType => ({ name: "t", payloadSchema: {}, semantics: { wake: { input: "payload", dedupeKey } } });
+const typeBy = (dedupeKey: DedupeKey): EventType => ({
+  name: "t",
+  payloadSchema: {},
+  semantics: { wake: { input: "payload", dedupeKey } },
+});
 const eventOf = (processId: string, sequence: number, dedupeKey: string): ProcessEvent => ({
   processId,
   sequence,

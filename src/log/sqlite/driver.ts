@@ -70,9 +70,11 @@ export class Driver {
   reading<T>(work: () => T): T {
     this.beginRead.run();
     try {
-      return work();
+      const result = work();
+      this.endRead.run();
+      return result;
     } finally {
-      if (this.db.inTransaction) this.endRead.run();
+      this.rollback();
     }
   }
 
@@ -86,8 +88,13 @@ export class Driver {
     this.gate?.("COMMIT:done");
   }
 
+  /** Whatever failed before, no transaction is left open: the next one could not begin. */
   rollback(): void {
-    if (this.db.inTransaction) this.rollbackStatement.run();
+    try {
+      if (this.db.inTransaction) this.rollbackStatement.run();
+    } finally {
+      if (this.db.inTransaction) this.db.exec("ROLLBACK");
+    }
   }
 
   get inTransaction(): boolean {

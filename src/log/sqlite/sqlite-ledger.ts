@@ -80,7 +80,7 @@ export class SqliteLedger implements Ledger {
 
   /** Store faults fail the batch at once; damage and errors of logic are tried in halves, so that one command fails alone. */
   private afterFault(batch: readonly Submission[], error: unknown): Executed {
-    this.projector = this.parts.projector();
+    this.startAnew();
     if (isBusy(error)) return { kind: "busy" };
     const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
     const alone = batch.length === 1 || this.ended !== undefined;
@@ -90,6 +90,12 @@ export class SqliteLedger implements Ledger {
     if (first.kind === "busy" || first.outcomes.length < middle) return first;
     const second = this.attempt(batch.slice(middle));
     return second.kind === "busy" ? first : { kind: "done", outcomes: [...first.outcomes, ...second.outcomes] };
+  }
+
+  /** After a rollback: neither what was projected nor the bodies at its positions are the log's. */
+  private startAnew(): void {
+    this.projector = this.parts.projector();
+    this.connection.rows.forget();
   }
 
   private commit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[]): Executed {
@@ -110,7 +116,7 @@ export class SqliteLedger implements Ledger {
   private afterFailedCommit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[], error: unknown): Executed {
     if (isBusy(error) && this.connection.driver.inTransaction) {
       this.connection.safeRollback();
-      this.projector = this.parts.projector();
+      this.startAnew();
       return { kind: "busy" };
     }
     const commandIds = batch.map((submission) => submission.meta.commandId);

@@ -34,6 +34,11 @@ export class SqliteRows {
     return unreachable(request);
   }
 
+  /** To be called when a transaction that wrote is rolled back: its positions will hold other bodies. */
+  forget(): void {
+    this.parsed.clear();
+  }
+
   private shared(position: number): Body {
     const known = this.parsed.get(position);
     if (known !== undefined) return known;
