@@ -22,6 +22,7 @@ const SECTIONS = {
 };
 
 const options = optionsOf(process.argv.slice(2));
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130)); // so that temporary folders are removed
 await withFolder(async (folder) => {
   const shelf = new Shelf(folder, progress);
   console.log(headOf());

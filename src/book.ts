@@ -42,7 +42,7 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
   const parts = ledgerParts(options, () => ledger.keys().identityKey);
   const ledger: AnyLedger =
     memory !== undefined
-      ? new MemoryLedger(memory.state, parts, keptOptions(options))
+      ? new MemoryLedger(memory.state, parts, { ...keptOptions(options), readOnly: options.readOnly ?? false })
       : await openSqliteLedger(sqliteOptions(path as string, options), parts);
   const { env } = (await ledger.read(() => ({ env: { get: "book", key: ["book"] } }))) as { env: unknown };
   const opened: Opened = {
@@ -51,6 +51,7 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
     parts,
     bus: new CommandBus({ ledger, clock: parts.clock, random: parts.random }),
     env: envOf(() => env),
+    identityKey: ledger.keys().identityKey,
     declared: new LRUCache<string, Declared>({ maxSize: PAYLOAD_CACHE_CHARS_MAX, sizeCalculation: ({ size }) => size }),
     closed: new AbortController(),
     closing: undefined,

@@ -1,7 +1,7 @@
 // A handle of an open book: its groups, what is done to the book as a whole, and how it is closed.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseMeta, type Accepted, type CallOptions, type Context, type Meta } from "./api/context.ts";
+import { checkMetaSize, parseDefaults, type Accepted, type CallOptions, type Context, type Meta } from "./api/context.ts";
 import { Events } from "./api/events.ts";
 import { Grants } from "./api/grants.ts";
 import { Handovers } from "./api/handovers.ts";
@@ -32,6 +32,7 @@ export interface Opened {
   ledger: AnyLedger;
   bus: CommandBus;
   env: Env;
+  identityKey: Uint8Array;
   options: BookOptions;
   parts: LedgerParts;
   closed: AbortController;
@@ -107,7 +108,8 @@ export class Book {
 
   /** A handle of the same book whose commands carry this context by default. Closing either closes both. */
   with(meta: Omit<Meta, "commandId">): Book {
-    return new Book(this.opened, { ...this.meta, ...parseMeta(meta, this.opened.env.limits) });
+    ensureOpen(this.opened, "with");
+    return new Book(this.opened, { ...this.meta, ...parseDefaults(meta, "meta", this.opened.env.limits) });
   }
 
   /** Folds all tables anew from the log, beside those in use, and swaps them at the end. Interrupted, it changes nothing. */
@@ -168,8 +170,7 @@ export class Book {
 
   private context(): LiveContext {
     const { opened } = this;
-    const { ledger, parts, env, options } = opened;
-    const identityKey = ledger.keys().identityKey;
+    const { ledger, parts, env, options, identityKey } = opened;
     return {
       limits: env.limits,
       requireEnvRef: env.requireEnvRef,
@@ -181,7 +182,8 @@ export class Book {
       closed: opened.closed.signal,
       submit: (operation, command, call) => this.submit(operation, command, call ?? {}),
       read(wants, use) {
-        if (opened.closed.signal.aborted && use !== "answer") return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
+        if (opened.closed.signal.aborted && use !== "answer")
+          return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
         return ledger.read(wants);
       },
       identityHash: (text) => hmacSha256Hex(identityKey, text),
@@ -202,6 +204,7 @@ export class Book {
     if (options.readOnly === true) throw new DeedbookError("store_read_only", { operation });
     const commandId = call.meta?.commandId ?? parts.random.uuid(parts.clock.now());
     const submission: Submission = { command, meta: { ...meta, ...call.meta, commandId } as Submission["meta"] };
+    checkMetaSize(submission.meta, "options.meta");
     const outcome: Outcome = await bus.submit(
       operation,
       submission,

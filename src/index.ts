@@ -39,7 +39,7 @@ export type { DedupeKey, EventType, EventTypeInput, Selector, Semantics, Termina
 export type { AppendRequest, EventInvocation, EventSemantics, ProcessEvent } from "./domain/events.ts";
 export type { Descriptor, Grant, GrantEntry, HandleSummary } from "./domain/handles.ts";
 export type { Handover } from "./domain/handovers.ts";
-export type { Lease, LeaseOwner, Liveness, PresentedLease } from "./domain/leases.ts";
+export type { Lease, LeaseOwner, Liveness, PresentedLease, ReleasedLease } from "./domain/leases.ts";
 export type { LeaseLossReason } from "./domain/owners.ts";
 export type { ProcessFilter, PruneFilter } from "./domain/process-filter.ts";
 export type { CompletionAuthority, ExternalRef, ProcessRecord, Status, Wait } from "./domain/process.ts";
@@ -54,6 +54,7 @@ export { handleSummary } from "./domain/handles.ts";
 export { leaseToken, sameIncarnation } from "./domain/owners.ts";
 export { cancelRequestReplayKey, completionReplayKey, signalEventType, signalWaitKey } from "./domain/process.ts";
 export { prepareRegistration, registrationHash } from "./domain/registration.ts";
-export { originatorScopeId, scopeId } from "./domain/scopes.ts";
+export { checkedOriginatorScopeId as originatorScopeId, checkedScopeId as scopeId } from "./domain/scopes.ts";
 export { wakeId } from "./domain/wakes.ts";
 export { localOwner } from "./local-owner.ts";
+export type { LocalOwnerOptions } from "./runtime/liveness.ts";

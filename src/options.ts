@@ -36,7 +36,7 @@ export interface BookOptions {
   /** Makes this file another book: new id, secret and incarnation. Default false. */
   fork?: boolean;
   /** Context of every command of this handle, as `book.with(meta)`. */
-  meta?: Meta;
+  meta?: Omit<Meta, "commandId">;
   /** Where time comes from (a test seam). */
   clock?: Clock;
   /** Where random bytes come from (a test seam). */
@@ -70,7 +70,7 @@ const Form = z.strictObject({
   onProgress: fn,
   allowNetworkFileSystem: z.boolean().optional(),
   fork: z.boolean().optional(),
-  meta: Meta.optional(),
+  meta: Meta.omit({ commandId: true }).optional(),
   clock: part,
   random: part,
   system: part,
@@ -96,7 +96,8 @@ export function parsePath(path: unknown): string {
 
 /** The options that are kept in the book, without those of this handle alone; left out means: as the book has it. */
 export function keptOptions(options: BookOptions): { limits?: Partial<Limits>; requireEnvRef?: boolean } {
-  const { pagesMax: _ofHandle, ...limits } = options.limits ?? {};
+  const { pagesMax: _ofHandle, ...given } = options.limits ?? {};
+  const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return {
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(options.requireEnvRef === undefined ? {} : { requireEnvRef: options.requireEnvRef }),

@@ -23,10 +23,11 @@ export class NothingToCount extends Error {}
 const TTL_MS = 10_000;
 const SKIPPED_SHOWN_MAX = 100;
 
-/** Leaves `census.csv` and the book in `job.out`. Interrupted, it throws the reason of the signal; what is done stays done. */
-export async function takeCensus(job: Job, display: Display, signal: AbortSignal): Promise<Report> {
+/** Leaves `census.csv` and the book in `job.out`. Interrupted, it throws the reason of the signal; what is done stays done. `onFound`: there are files to count. */
+export async function takeCensus(job: Job, display: Display, signal: AbortSignal, onFound: () => void): Promise<Report> {
   const startedAtMs = performance.now();
   const { files, skipped } = await walk(job, signal);
+  if (files.length > 0) onFound();
   tell(display, skipped);
   if (files.length === 0) throw new NothingToCount();
   await mkdir(job.out, { recursive: true });

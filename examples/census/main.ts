@@ -33,9 +33,9 @@ async function run(asked: Asked): Promise<number> {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
   const display = displayOn(process.stderr);
-  if (!asked.json) process.stderr.write(`\nCensus of ${asked.title}\n\n`);
+  const begin = (): unknown => asked.json || process.stderr.write(`\nCensus of ${asked.title}\n\n`);
   try {
-    const report = await takeCensus(asked.job, display, stop.signal);
+    const report = await takeCensus(asked.job, display, stop.signal, begin);
     display.stop();
     process.stdout.write(asked.json ? `${jsonOf(report)}\n` : `\n${tableOf(report, paint)}\n\n${whereabouts(asked)}`);
     return report.chainVerified && report.drift === 0 ? 0 : EXIT.failed;

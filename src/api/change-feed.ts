@@ -10,7 +10,8 @@ import type { Got, Wants } from "../log/decision.ts";
 import type { Bodies } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import type { Context } from "./context.ts";
-import { processRecord, viewPositions } from "./process-view.ts";
+import { viewPositions } from "../commands/process-rows.ts";
+import { processRecord } from "./process-view.ts";
 
 /** What the feed needs to know of one record of the log. */
 export interface Header {
@@ -40,6 +41,7 @@ export interface UnreadableChange {
   readonly reason: string;
 }
 
+/** A page of the change feed, by position. */
 export interface ChangePage {
   changes: readonly Change[];
   unreadable: readonly UnreadableChange[];
@@ -49,6 +51,8 @@ export interface ChangePage {
   more: boolean;
 }
 
+/** Rounds after which a page may end short of what moved on while it was read: writers could outrun a reader for ever. */
+const PATIENCE_ROUNDS = 8;
 /** The header type whose `touched` are no more. */
 const PRUNED = "processes.pruned";
 
@@ -84,11 +88,11 @@ export interface FeedPage {
 /** Walks on until the page has `limit` entries (at least one position), or all that was committed when it last looked. */
 export async function readFeed(ctx: FeedContext, after: number, limit: number, signal?: AbortSignal): Promise<FeedPage> {
   const walk = new Walk(ctx, after, limit);
-  for (;;) {
+  for (let rounds = 1; ; rounds += 1) {
     // Asked for in each round: what moved on since the round before has its later change below this position.
     const { position: through } = await ctx.head();
     await walk.fill(through, signal);
-    const page = await readWindow(ctx, walk, walk.position >= through);
+    const page = await readWindow(ctx, walk, walk.position >= through, rounds >= PATIENCE_ROUNDS);
     if (page !== undefined) return page;
     await turn();
     signal?.throwIfAborted();
@@ -172,11 +176,11 @@ interface Judged {
 }
 
 /** The page of a window, rows and bodies in one state; undefined when stale candidates leave room for what comes behind. */
-async function readWindow(ctx: FeedContext, walk: Walk, atEnd: boolean): Promise<FeedPage | undefined> {
+async function readWindow(ctx: FeedContext, walk: Walk, atEnd: boolean, impatient: boolean): Promise<FeedPage | undefined> {
   const window = walk.window();
   if (window.length === 0) return { entries: [], walkedTo: walk.position, more: false };
   const behind = walk.behind(window);
-  const final = (judged: Judged): boolean => judged.full || (atEnd && behind === 0);
+  const final = ({ full, stale }: Judged): boolean => full || (atEnd && behind === 0 && (impatient || stale.length === 0));
   const got = await ctx.read((got) => {
     const wants = rowWants(window);
     if (!Object.keys(wants).every((name) => Object.hasOwn(got, name))) return wants;

@@ -8,7 +8,7 @@ import {
   type Verdict,
 } from "../commands/append-command.ts";
 import { canonicalJson, type Json } from "../core/json.ts";
-import { PAGE_BYTES_MAX } from "../core/limits.ts";
+import { IDENTITY_BYTES_MAX, PAGE_BYTES_MAX } from "../core/limits.ts";
 import { checkBodySize, parseArgument, ProcessIdText } from "../core/parse.ts";
 import { AwaitOutput } from "../domain/await-output.ts";
 import type { ProcessEvent } from "../domain/events.ts";
@@ -23,7 +23,7 @@ import { facts } from "../commands/handler.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context, type Declared } from "./context.ts";
 import { eventOf } from "./event-view.ts";
-import { ensureShowable, recordOfRow } from "./process-view.ts";
+import { recordOf } from "./process-view.ts";
 
 /** Answer of an append. `replayed`: the event was there under this replay key, nothing was written. */
 export interface AppendResult {
@@ -106,12 +106,11 @@ export async function complete(
     type: "process.complete",
     processId: parseArgument(ProcessIdText, processId, "processId", limits),
     awaitOutput: parseOutput(context, awaitOutput),
-    authority: parseArgument(CompletionAuthority, authority, "authority", limits),
+    authority: parseAuthority(context, authority),
     ...own,
   } as CompleteProcess;
-  await ensureShowable(context, command.processId);
   const accepted = await submitAppend(context, "processes.complete", command, call);
-  return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
+  return { process: recordOf(accepted), ...(await appendResult(context, command.processId, accepted)) };
 }
 
 export async function completeWithLease(
@@ -130,13 +129,19 @@ export async function completeWithLease(
     lease: presented,
     awaitOutput: output,
   } as CompleteWithLease;
-  await ensureShowable(context, command.processId);
   const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
-  return { process: await recordOfRow(context, accepted.shown), ...(await appendResult(context, command.processId, accepted)) };
+  return { process: recordOf(accepted), ...(await appendResult(context, command.processId, accepted)) };
 }
 
 function parseOutput(context: Context, value: AwaitOutput): AwaitOutput {
   const output = parseArgument<AwaitOutput>(AwaitOutput, value, "awaitOutput", context.limits);
   checkBodySize(output as unknown as Json, "awaitOutput", context.limits);
   return output;
+}
+
+/** The authority stands in the facts of the record, so it is small. */
+function parseAuthority(context: Context, value: CompletionAuthority): CompletionAuthority {
+  const authority = parseArgument(CompletionAuthority, value, "authority", context.limits);
+  checkBodySize(authority, "authority", { ...context.limits, payloadBytesMax: IDENTITY_BYTES_MAX });
+  return authority;
 }

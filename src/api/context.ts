@@ -3,11 +3,11 @@ import * as z from "zod";
 import type { Clock, Random } from "../core/clock.ts";
 import { invalid } from "../core/ids.ts";
 import { DeedbookError } from "../core/errors.ts";
+import { isPlain } from "../core/json.ts";
 import { Id, Integer, parseArgument } from "../core/parse.ts";
 import { META_BYTES_MAX, type Limits } from "../core/limits.ts";
 import type { System } from "../core/system.ts";
 import type { Command, Got, Wants } from "../log/decision.ts";
-import type { Row } from "../log/rows.ts";
 import type { EventType } from "../domain/event-types.ts";
 import { PresentedLease } from "../domain/leases.ts";
 
@@ -37,14 +37,14 @@ export interface FencedOptions extends CallOptions {
   ifLife?: string;
 }
 
-/** An accepted command: what was decided, and the row that the handler asked to show. */
+/** An accepted command: what was decided, and what the handler asked to show. */
 export interface Accepted {
   kind: "recorded" | "unchanged";
   /** Absent when nothing was written. */
   position?: number;
   at: number;
   reply: unknown;
-  shown?: Row | undefined;
+  shown?: Got | undefined;
 }
 
 /** What a life of a process declares, as far as appends need it before the lock. */
@@ -78,8 +78,8 @@ const LeaseOption = z.strictObject({ lease: PresentedLease.optional(), ifLife: I
 
 /** Checks the last argument of a method: the options of every call, and those of `own`. */
 export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limits): { own: T; call: CallOptions } {
-  const given: unknown = value ?? {};
-  if (typeof given !== "object" || Array.isArray(given)) throw invalidOptions(given);
+  const given: unknown = value === undefined ? {} : value;
+  if (typeof given !== "object" || given === null || Array.isArray(given) || !isPlain(given)) throw invalidOptions(given);
   const rest: Record<string, unknown> = { ...given };
   for (const key of CALL_KEYS) delete rest[key];
   return { own: parseArgument(own, rest, "options", limits), call: parseCall(given as Record<string, unknown>, limits) };
@@ -97,7 +97,7 @@ export const LifeOption = z.strictObject({ ifLife: Id.optional() });
 
 function parseCall(given: Record<string, unknown>, limits: Limits): CallOptions {
   const call: CallOptions = {};
-  if (given["meta"] !== undefined) call.meta = parseMeta(given["meta"], limits);
+  if (given["meta"] !== undefined) call.meta = parseArgument(Meta, given["meta"], "options.meta", limits);
   if (given["lockTimeoutMs"] !== undefined)
     call.lockTimeoutMs = parseArgument(Integer(), given["lockTimeoutMs"], "options.lockTimeoutMs", limits);
   const signal = given["signal"];
@@ -108,12 +108,19 @@ function parseCall(given: Record<string, unknown>, limits: Limits): CallOptions 
   return call;
 }
 
-export function parseMeta(value: unknown, limits: Limits): Meta {
-  const meta = parseArgument(Meta, value, "options.meta", limits);
-  const actual = Buffer.byteLength(JSON.stringify(meta));
-  if (actual > META_BYTES_MAX)
-    throw new DeedbookError("payload_too_large", { path: "options.meta", limit: META_BYTES_MAX, actual });
+const Defaults = Meta.omit({ commandId: true });
+
+/** The context of a handle: all but the label of one command. */
+export function parseDefaults(value: unknown, path: string, limits: Limits): Omit<Meta, "commandId"> {
+  const meta = parseArgument(Defaults, value, path, limits);
+  checkMetaSize(meta, path);
   return meta;
+}
+
+/** Refuses a context of more than 4 KiB in all, the defaults of the handle included. */
+export function checkMetaSize(meta: object, path: string): void {
+  const actual = Buffer.byteLength(JSON.stringify(meta));
+  if (actual > META_BYTES_MAX) throw new DeedbookError("payload_too_large", { path, limit: META_BYTES_MAX, actual });
 }
 
 function invalidOptions(found: unknown): DeedbookError {

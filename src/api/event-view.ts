@@ -16,6 +16,7 @@ export interface UnreadableEvent {
   reason: string;
 }
 
+/** A page of events, by sequence. */
 export interface EventPage {
   events: ProcessEvent[];
   unreadable: UnreadableEvent[];
@@ -161,14 +162,15 @@ export function eventOf(
   const { sequence, position, eventType, replayKey, atMs } = row;
   const body = bodies.get(position);
   if (body === undefined || "unreadable" in body || body.value["payload"] === undefined) {
-    const reason = body === undefined ? "its body was not read" : "unreadable" in body ? body.unreadable : "its body has no payload";
+    const reason =
+      body === undefined ? "its body was not read" : "unreadable" in body ? body.unreadable : "its body has no payload";
     throw new DeedbookError("store_corrupt", { table: "events", key: `${processId} ${sequence}`, position, reason });
   }
   return {
     processId,
     sequence,
     eventType,
-    payload: body.value["payload"] as Json,
+    payload: body.value["payload"],
     invocation: eventInvocation(processId, sequence, eventType, replayKey ?? undefined),
     semantics: unpackSemantics(body.value),
     occurredAtMs: atMs,

@@ -128,7 +128,7 @@ export class Events {
 
   /** The last `limit` events (0 to 10,000), ascending; fewer when their bodies pass 16 MiB. */
   async recent(processId: string, limit: number): Promise<{ events: ProcessEvent[]; unreadable: EventPage["unreadable"] }> {
-    const { id, limit: count } = this.asked(processId, 0, { limit });
+    const { id, limit: count } = this.asked(processId, 0, { limit: checkInteger(limit, "limit", 0, PAGE_LIMIT_MAX) });
     if (count === 0) return this.emptyPage(id, 0).then(({ events, unreadable }) => ({ events, unreadable }));
     return readRecent(this.context, id, count);
   }
@@ -181,7 +181,7 @@ export class Events {
   private asked(processId: string, sequence: number, options: unknown): { id: string; after: number; limit: number } {
     const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
     const after = checkInteger(sequence, "sequence");
-    const { limit } = parseArgument(LimitForm, options ?? {}, "options", this.context.limits);
+    const { limit } = parseArgument(LimitForm, options === undefined ? {} : options, "options", this.context.limits);
     return { id, after, limit: limit ?? PAGE_LIMIT_DEFAULT };
   }
 

@@ -33,7 +33,7 @@ const PageForm = z.strictObject({ limit: Integer(0, PAGE_LIMIT_MAX).optional(), 
 
 /** Checks page options. `list` names the list and what it is of: a cursor of any other list is refused. */
 export function parsePage(value: unknown, list: string, columns: number, limits: Limits): PageAsked {
-  const { limit = PAGE_LIMIT_DEFAULT, cursor } = parseArgument(PageForm, value ?? {}, "options", limits);
+  const { limit = PAGE_LIMIT_DEFAULT, cursor } = parseArgument(PageForm, value === undefined ? {} : value, "options", limits);
   if (cursor === undefined) return { list, limit };
   return { list, limit, cursor, after: readCursor(cursor, list, columns) };
 }

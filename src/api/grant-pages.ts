@@ -8,7 +8,8 @@ import type { Bodies, ReadRequest } from "../log/rows.ts";
 import type { GrantRow, ProcessRow } from "../projections/tables.ts";
 import type { Context } from "./context.ts";
 import { cursorAfter, type PageAsked } from "./forms.ts";
-import { processRecord, viewPositions } from "./process-view.ts";
+import { viewPositions } from "../commands/process-rows.ts";
+import { processRecord } from "./process-view.ts";
 
 /** An entry that is there and cannot be shown; the cursor goes past it. */
 export interface UnreadableGrant {

@@ -125,7 +125,7 @@ export class History {
         subject.kind === "process"
           ? { get: "processes", key: [subject.id] }
           : subject.kind === "book"
-            ? { get: "book", key: ["book"] }
+            ? { get: "book", key: [subject.id] }
             : { get: "subjects", key: [subject.kind, subject.id] },
     }));
     const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;

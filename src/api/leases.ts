@@ -11,7 +11,7 @@ import type {
   ReleaseReply,
   RenewLease,
 } from "../commands/leases.ts";
-import { LeaseOwner, PresentedLease, type Lease } from "../domain/leases.ts";
+import { LeaseOwner, PresentedLease, ReleasedLease, type Lease } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { definitelyDead } from "../runtime/liveness.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
@@ -120,11 +120,13 @@ export class Leases {
    * Never refused for a stale lease: `{ released: false, reason }` then, with `superseded`, `released` or `unknown`, and
    * nothing is changed. A holder that gives up must not fail for it (1.19.4).
    *
+   * @param lease - `processId`, `lifeId`, `leaseToken` and `fencingToken` are needed; the rest of a lease may be there.
+   *
    * @throws DeedbookError `input_invalid`; the `store_*` codes.
    */
-  async release(lease: PresentedLease, options?: CallOptions): Promise<ReleaseResult> {
+  async release(lease: ReleasedLease, options?: CallOptions): Promise<ReleaseResult> {
     const { limits } = this.context;
-    const command: ReleaseLease = { type: "lease.release", lease: parseArgument(PresentedLease, lease, "lease", limits) };
+    const command: ReleaseLease = { type: "lease.release", lease: parseArgument(ReleasedLease, lease, "lease", limits) };
     const { call } = parseOptions(options, NoOptions, limits);
     return (await this.context.submit("leases.release", command, call)).reply as ReleaseResult;
   }

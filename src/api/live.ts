@@ -15,7 +15,8 @@ import type { VigilOptions } from "../runtime/vigil.ts";
 import { waitFor } from "../runtime/waiting.ts";
 import { readFeed, type Change, type FeedContext, type UnreadableChange } from "./change-feed.ts";
 import { firstEventOfType, readEvents } from "./event-view.ts";
-import { processRecord, viewPositions } from "./process-view.ts";
+import { viewPositions } from "../commands/process-rows.ts";
+import { processRecord } from "./process-view.ts";
 
 /** What live operations need besides reading: to be told of commits, and of the end. */
 export interface LiveContext extends FeedContext {
@@ -57,7 +58,7 @@ const TailForm = z.strictObject({ signal: Signal, after: Integer().optional() })
  */
 export async function awaitTerminal(ctx: LiveContext, processId: string, options?: WaitCallOptions): Promise<AwaitOutput> {
   const watched = new Watched(ctx, parseArgument(ProcessIdText, processId, "processId", ctx.limits));
-  const { signal, timeoutMs } = parseJson(WaitForm, options ?? {}, "options", ctx.limits);
+  const { signal, timeoutMs } = parseJson(WaitForm, options === undefined ? {} : options, "options", ctx.limits);
   const check = async (): Promise<{ value: AwaitOutput } | undefined> => {
     const { record } = await watched.look((row) => row.state !== "running");
     return record === undefined || record.status.state === "running" ? undefined : { value: record.status.awaitOutput };
@@ -80,7 +81,7 @@ export async function awaitEvent(
 ): Promise<ProcessEvent> {
   const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
   const type = parseArgument(Id, eventType, "eventType", ctx.limits);
-  const { signal, timeoutMs, after = 0 } = parseJson(EventWaitForm, options ?? {}, "options", ctx.limits);
+  const { signal, timeoutMs, after = 0 } = parseJson(EventWaitForm, options === undefined ? {} : options, "options", ctx.limits);
   const watched = new Watched(ctx, id);
   let lookedThrough = after;
   let declared = false;
@@ -126,7 +127,7 @@ export function watch(
  */
 export function watchProcess(ctx: LiveContext, processId: string, options?: LiveCallOptions): LiveView<ProcessRecord> {
   const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
-  const { signal } = parseJson(LiveForm, options ?? {}, "options", ctx.limits);
+  const { signal } = parseJson(LiveForm, options === undefined ? {} : options, "options", ctx.limits);
   return liveView({
     ...vigil(ctx, "processes.watch", signal),
     reader: () => {
@@ -149,7 +150,7 @@ export function watchProcess(ctx: LiveContext, processId: string, options?: Live
  */
 export function watchBook(ctx: LiveContext, cursor?: number, options?: LiveCallOptions): LiveView<BookChange> {
   const given = cursor === undefined ? undefined : parseArgument(Integer(), cursor, "cursor", ctx.limits);
-  const { signal } = parseJson(LiveForm, options ?? {}, "options", ctx.limits);
+  const { signal } = parseJson(LiveForm, options === undefined ? {} : options, "options", ctx.limits);
   const start = given === undefined ? ctx.head().then(({ position }) => position) : Promise.resolve(given);
   start.catch(() => undefined); // told to whoever subscribes, if anybody does
   return liveView({
@@ -176,7 +177,7 @@ export function tailEvents(
   options?: LiveCallOptions & { after?: number },
 ): LiveView<ProcessEvent> {
   const id = parseArgument(ProcessIdText, processId, "processId", ctx.limits);
-  const { signal, after: from = 0 } = parseJson(TailForm, options ?? {}, "options", ctx.limits);
+  const { signal, after: from = 0 } = parseJson(TailForm, options === undefined ? {} : options, "options", ctx.limits);
   return liveView({
     ...vigil(ctx, "events.tail", signal),
     reader: () => {

@@ -3,12 +3,13 @@ import * as z from "zod";
 import type { RecordFirstStarted, RequestAbandon, SetExternalRef, SetWait } from "../commands/process-facts.ts";
 import { facts } from "../commands/handler.ts";
 import { canonicalJson, type Json } from "../core/json.ts";
+import { checkId } from "../core/ids.ts";
 import { checkBodySize, Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
 import { LeaseOwner } from "../domain/leases.ts";
-import { checkSignalName, ExternalRef, type ProcessRecord } from "../domain/process.ts";
+import { checkSignalName, ExternalRef, signalEventType, type ProcessRecord } from "../domain/process.ts";
 import { LifeOption, parseFenced, parseOptions, type CallOptions, type Context, type FencedOptions } from "./context.ts";
 import { checkLeaseOf } from "./forms.ts";
-import { ensureShowable, recordOfRow } from "./process-view.ts";
+import { recordOf } from "./process-view.ts";
 
 /** A wait to show: `sinceMs` only restores a time that the book once gave to this wait. */
 export interface WaitToSet {
@@ -42,6 +43,7 @@ export async function setWait(
 ): Promise<ProcessRecord> {
   const { name, ordinal, sinceMs } = parseArgument(WaitForm, wait, "wait", context.limits);
   checkSignalName(name);
+  checkId(signalEventType(name), "wait.name", context.limits.idBytesMax);
   const command = { type: "process.setWait", name, ordinal, ...(sinceMs === undefined ? {} : { sinceMs }) } as const;
   return noted<SetWait>(context, "processes.setWait", processId, command, options);
 }
@@ -75,8 +77,7 @@ export async function requestAbandon(
   const { own, call } = parseOptions(options, LifeOption, context.limits);
   const inputs = facts({ processId: id, requestedBy, reason, ifLife: own.ifLife });
   const command = { type: "process.requestAbandon", ...inputs } as unknown as RequestAbandon;
-  await ensureShowable(context, id);
-  return recordOfRow(context, (await context.submit("processes.requestAbandon", command, call)).shown);
+  return recordOf(await context.submit("processes.requestAbandon", command, call));
 }
 
 async function noted<C extends { type: string }>(
@@ -89,7 +90,6 @@ async function noted<C extends { type: string }>(
   const id = parseArgument(ProcessIdText, processId, "processId", context.limits);
   const { own, call } = parseFenced(options, context.limits);
   checkLeaseOf(id, own.lease);
-  await ensureShowable(context, id);
   const accepted = await context.submit(operation, { ...command, processId: id, ...own }, call);
-  return recordOfRow(context, accepted.shown);
+  return recordOf(accepted);
 }

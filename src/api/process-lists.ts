@@ -9,8 +9,10 @@ import type { ProcessRow } from "../projections/tables.ts";
 import { parseArgument } from "../core/parse.ts";
 import type { Context } from "./context.ts";
 import { cursorAfter, parsePage, type PageOptions } from "./forms.ts";
-import { readableRecords, viewPositions, type UnreadableProcess } from "./process-view.ts";
+import { viewPositions } from "../commands/process-rows.ts";
+import { readableRecords, type UnreadableProcess } from "./process-view.ts";
 
+/** A page of processes, by id. */
 export interface ProcessPage {
   processes: ProcessRecord[];
   unreadable: UnreadableProcess[];

@@ -87,7 +87,7 @@ export class Processes {
    *   pass 16 MiB. What cannot be read is listed in `unreadable`, and the cursor goes past it.
    */
   list(filter?: ProcessFilter, page?: PageOptions): Promise<ProcessPage> {
-    return listProcesses(this.context, filter ?? {}, page);
+    return listProcesses(this.context, filter === undefined ? {} : filter, page);
   }
 
   /** As `list` with status running: what a recovering worker walks through. */

@@ -2,8 +2,9 @@
 import * as z from "zod";
 import type { PruneProcesses, PruneReport } from "../commands/prune.ts";
 import { facts } from "../commands/handler.ts";
-import { COMMAND_LIMIT_MAX, PRUNE_ROWS_DEFAULT } from "../core/limits.ts";
-import { Integer, parseArgument } from "../core/parse.ts";
+import type { Json } from "../core/json.ts";
+import { COMMAND_LIMIT_MAX, IDENTITY_BYTES_MAX, PRUNE_ROWS_DEFAULT } from "../core/limits.ts";
+import { checkBodySize, Integer, parseArgument } from "../core/parse.ts";
 import { TerminalState } from "../domain/event-types.ts";
 import { PruneFilter } from "../domain/process-filter.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
@@ -32,6 +33,7 @@ const PruneForm = z.strictObject({
 
 export async function prune(context: Context, request: PruneRequest, options?: CallOptions): Promise<PruneReport> {
   const asked = parseArgument(PruneForm, request, "request", context.limits);
+  checkBodySize((asked.filter ?? {}) as Json, "request.filter", { ...context.limits, payloadBytesMax: IDENTITY_BYTES_MAX });
   const { call } = parseOptions(options, NoOptions, context.limits);
   const defaults = { statuses: TerminalState.options, filter: {}, limit: PRUNE_ROWS_DEFAULT };
   const command = { type: "processes.prune", ...facts({ ...defaults, ...asked }) } as unknown as PruneProcesses;

@@ -1,10 +1,10 @@
 // What running processes refer to, group by group over two small indexes; the rest is one count.
 import type { Json } from "../core/json.ts";
+import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import type { Got, Wants } from "../log/decision.ts";
 import type { ReadRequest } from "../log/rows.ts";
 import type { Context } from "./context.ts";
 import { cursorAfter, parsePage, type PageOptions } from "./forms.ts";
-import type { UnreadableProcess } from "./process-view.ts";
 
 /** One pair of references, and how many running processes hold it. */
 export interface LiveReference {
@@ -13,9 +13,11 @@ export interface LiveReference {
   processCount: number;
 }
 
+/** A page of references, sorted by definition, then by environment. */
 export interface ReferencePage {
   references: LiveReference[];
-  unreadable: UnreadableProcess[];
+  /** Groups whose definition cannot be read. */
+  unreadable: { reason: string; processCount: number; envRef?: string }[];
   cursor?: string;
 }
 
@@ -36,9 +38,15 @@ export async function liveReferences(context: Context, pageOptions: PageOptions 
   const last = asked.after === undefined ? undefined : (JSON.parse(asked.after[0] as string) as Group);
   const got = await context.read(() => wantsAfter(last, asked.limit + 1));
   const groups = groupsOf(got, last);
-  page.references = groups.slice(0, asked.limit).map(referenceOf);
-  const end = groups[asked.limit - 1];
-  if (groups.length > asked.limit && end !== undefined)
+  let shown = 0;
+  for (let bytes = 0; shown < Math.min(groups.length, asked.limit); shown++) {
+    const group = groups[shown] as Counted;
+    bytes += Buffer.byteLength(group.definition ?? "");
+    if (shown > 0 && bytes > PAGE_BYTES_MAX) break;
+    addReference(page, group);
+  }
+  const end = groups[shown - 1];
+  if (groups.length > shown && end !== undefined)
     page.cursor = cursorAfter(asked.list, [JSON.stringify({ definition: end.definition, envRef: end.envRef })]);
   return page;
 }
@@ -76,10 +84,15 @@ function groupsOf(got: Got, last: Group | undefined): Counted[] {
   return [...groups, ...((got["withDefinition"] ?? []) as Counted[])];
 }
 
-function referenceOf({ definition, envRef, n }: Counted): LiveReference {
-  return {
-    ...(definition === null ? {} : { definition: JSON.parse(definition) as Json }),
-    ...(envRef === null ? {} : { envRef }),
-    processCount: n,
-  };
+/** A definition that cannot be read is listed by its group: whoever clears up must take it as referring to everything. */
+function addReference(page: ReferencePage, { definition, envRef, n }: Counted): void {
+  try {
+    page.references.push({
+      ...(definition === null ? {} : { definition: JSON.parse(definition) as Json }),
+      ...(envRef === null ? {} : { envRef }),
+      processCount: n,
+    });
+  } catch {
+    page.unreadable.push({ reason: "its definition is not JSON", processCount: n, ...(envRef === null ? {} : { envRef }) });
+  }
 }

@@ -8,7 +8,7 @@ import type { ProcessRecord } from "../domain/process.ts";
 import { checkRegistration, prepareRegistration, type Registration } from "../domain/registration.ts";
 import { scopeId, SessionScope } from "../domain/scopes.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
-import { ensureShowable, recordOfRow } from "./process-view.ts";
+import { recordOf } from "./process-view.ts";
 
 /** Answer of a registration. `created: false`: the same registration was there, nothing was written. */
 export interface RegisterResult {
@@ -49,10 +49,7 @@ async function submit(
   const registrationHash = context.identityHash(canonicalJson(registration as unknown as Json));
   const lifeId = context.random.uuid(context.clock.now());
   const command: RegisterProcess = { type: "process.register", registration, registrationHash, lifeId };
-  if (grant !== undefined) {
-    command.grant = grant;
-    await ensureShowable(context, registration.id); // the process may be there: then only the grant is given
-  }
+  if (grant !== undefined) command.grant = grant;
   const accepted = await context.submit(operation, command, call);
-  return { process: await recordOfRow(context, accepted.shown), created: (accepted.reply as RegisterReply).created };
+  return { process: recordOf(accepted), created: (accepted.reply as RegisterReply).created };
 }

@@ -14,12 +14,12 @@ import type { EventType } from "../domain/event-types.ts";
 import { eventInvocation, type EventSemantics, type ProcessEvent } from "../domain/events.ts";
 import { authorityFits } from "../domain/process.ts";
 import { wakeDelivery, type WakeDelivery } from "../domain/wakes.ts";
-import type { Decision, Env, Got, Wants } from "../log/decision.ts";
+import type { Decision, Env, Got, Shown, Wants } from "../log/decision.ts";
 import type { Body } from "../log/rows.ts";
 import type { EventRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
 import { leaseLost, lifeRefused } from "./lease-check.ts";
-import { processOf, registrationOf, showProcess, wakeTargetOf, wantBody, wantProcess } from "./process-rows.ts";
+import { processOf, registrationOf, showProcess, wakeTargetOf, wantBody, wantProcess, wantShown } from "./process-rows.ts";
 import { packSemantics, unpackSemantics } from "./stored-event.ts";
 
 function reads(command: AnyAppend, got: Got): Wants {
@@ -28,6 +28,7 @@ function reads(command: AnyAppend, got: Got): Wants {
   if (row === undefined) return wants;
   const { replayKey } = requestOf(command);
   wants["registration"] = wantBody(row.registeredPosition);
+  if (command.type !== "event.append") Object.assign(wants, wantShown(row));
   if (replayKey !== undefined)
     wants["keyed"] = { scan: "events", index: "events_replay_key", prefix: [row.lifeId, replayKey], limit: 1 };
   const keyed = keyedOf(got);
@@ -84,7 +85,7 @@ function replayed(command: AnyAppend, got: Got, row: ProcessRow, type: EventType
   const { eventType, replayKey, atMs } = keyed;
   const stored = { eventType, replayKey, atMs };
   const reply: AppendReply = { kind: "replayed", sequence: keyed.sequence, storedAt: keyed.position, stored, ...delivery };
-  return unchanged(reply, showProcess(row.id));
+  return unchanged(reply, shown(command).show);
 }
 
 function inserted(
@@ -118,14 +119,19 @@ function inserted(
       wake: semantics.wake === undefined ? undefined : true,
       authority: command.type === "process.complete" ? command.authority : undefined,
       wakeTargetScope: isAppend ? command.wakeTargetScope : undefined,
-      endedFencingToken: endsLease ? row.leaseFence : undefined,
+      endedFencingToken: endsLease && semantics.terminal !== undefined ? row.leaseFence : undefined,
       lease: command.lease,
       ifLife: command.ifLife,
     }),
     payload: facts({ payload: request.payload, ...packSemantics(request.payload, semantics) }),
     reply,
-    show: showProcess(row.id),
+    ...shown(command),
   });
+}
+
+/** Completions are answered with the process; appends are not, and are not charged for it. */
+function shown(command: AnyAppend): { show?: Shown } {
+  return command.type === "event.append" ? {} : { show: showProcess(command.processId) };
 }
 
 function eventOf(

@@ -42,7 +42,7 @@ export function leaseLost(presented: PresentedLease, row: ProcessRow | undefined
 
 /** What a stale holder is told. The current fence is 0 where there is none to tell. */
 export function lossDetails(
-  presented: PresentedLease,
+  presented: Pick<PresentedLease, "processId" | "fencingToken">,
   row: ProcessRow | undefined,
   reason: LeaseLossReason,
 ): Refused<"lease_lost">["details"] {

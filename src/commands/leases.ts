@@ -3,7 +3,7 @@ import { saturatingAdd } from "../core/ids.ts";
 import { invariant } from "../core/invariant.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isCurrent, isSameAcquisition, leaseToken, sameIncarnation, staleness, type LeaseLossReason } from "../domain/owners.ts";
-import type { Lease, LeaseOwner, PresentedLease } from "../domain/leases.ts";
+import type { Lease, LeaseOwner, PresentedLease, ReleasedLease } from "../domain/leases.ts";
 import type { Decision, Env } from "../log/decision.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, unchanged, type Handler } from "./handler.ts";
@@ -46,7 +46,7 @@ export interface RenewLease {
 
 export interface ReleaseLease {
   type: "lease.release";
-  lease: PresentedLease;
+  lease: ReleasedLease;
 }
 
 export const claimLease: Handler<ClaimLease> = {
@@ -188,7 +188,7 @@ function busy(holder: Lease): Decision {
 }
 
 /** A second release is a harmless repeat; any other stale one is what the policy of refusals asks about. */
-function notReleased(presented: PresentedLease, row: ProcessRow | undefined, reason: LeaseLossReason): Decision {
+function notReleased(presented: ReleasedLease, row: ProcessRow | undefined, reason: LeaseLossReason): Decision {
   const reply = { released: false, reason } as ReleaseReply;
   if (reason === "released") return unchanged(reply);
   return unchanged(reply, undefined, { code: "lease_lost", details: facts({ ...lossDetails(presented, row, reason) }) });

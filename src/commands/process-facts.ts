@@ -6,7 +6,7 @@ import type { Body } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
 import { leaseLost, lifeRefused } from "./lease-check.ts";
-import { processOf, showProcess, wantBody, wantProcess } from "./process-rows.ts";
+import { processOf, showProcess, wantBody, wantProcess, wantShown } from "./process-rows.ts";
 
 interface Fenced {
   processId: string;
@@ -45,6 +45,10 @@ function present(command: Fenced, got: Got): ProcessRow | Decision {
   return lifeRefused(row, command.processId, command.ifLife, command.lease) ?? (row as ProcessRow);
 }
 
+function wants(command: { processId: string }, got: Got): Wants {
+  return { ...wantProcess(command.processId), ...wantShown(processOf(got)) };
+}
+
 function isRefusal(value: ProcessRow | Decision): value is Decision {
   return "kind" in value;
 }
@@ -78,7 +82,7 @@ export const setExternalRef: Handler<SetExternalRef> = {
   reads(command, got): Wants {
     const row = processOf(got);
     const other = row !== undefined && row.externalRefPosition !== null && row.externalRefHash !== command.refHash;
-    return { ...wantProcess(command.processId), ...(other ? { existing: wantBody(row.externalRefPosition as number) } : {}) };
+    return { ...wants(command, got), ...(other ? { existing: wantBody(row.externalRefPosition as number) } : {}) };
   },
   decide(command, got, at) {
     const row = present(command, got);
@@ -99,7 +103,7 @@ export const setExternalRef: Handler<SetExternalRef> = {
 
 export const setWait: Handler<SetWait> = {
   type: "process.setWait",
-  reads: (command) => wantProcess(command.processId),
+  reads: wants,
   decide(command, got, at) {
     const row = present(command, got);
     if (isRefusal(row)) return row;
@@ -130,7 +134,7 @@ export const setWait: Handler<SetWait> = {
 
 export const clearWait: Handler<ClearWait> = {
   type: "process.clearWait",
-  reads: (command) => wantProcess(command.processId),
+  reads: wants,
   decide(command, got, at) {
     const row = present(command, got);
     if (isRefusal(row)) return row;
@@ -142,7 +146,7 @@ export const clearWait: Handler<ClearWait> = {
 
 export const recordFirstStarted: Handler<RecordFirstStarted> = {
   type: "process.recordFirstStarted",
-  reads: (command) => wantProcess(command.processId),
+  reads: wants,
   decide(command, got, at) {
     const row = present(command, got);
     if (isRefusal(row)) return row;
@@ -154,7 +158,7 @@ export const recordFirstStarted: Handler<RecordFirstStarted> = {
 
 export const requestAbandon: Handler<RequestAbandon> = {
   type: "process.requestAbandon",
-  reads: (command) => wantProcess(command.processId),
+  reads: wants,
   decide(command, got, at) {
     const row = present(command, got);
     if (isRefusal(row)) return row;

@@ -1,8 +1,10 @@
 // How handlers ask for a process and its registration, and what they read off a row.
 import { DeedbookError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import type { Body, ReadRequest } from "../log/rows.ts";
-import type { Got, Wants } from "../log/decision.ts";
+import type { Got, Shown, Wants } from "../log/decision.ts";
+import { LeaseOwner } from "../domain/leases.ts";
 import type { PreparedRegistration } from "../domain/registration.ts";
 import type { SessionScope } from "../domain/scopes.ts";
 import type { ProcessRow } from "../projections/tables.ts";
@@ -41,3 +43,35 @@ export function wakeTargetOf(row: ProcessRow): SessionScope | undefined {
 }
 
 export const showProcess = (processId: string): { table: string; key: string[] } => ({ table: "processes", key: [processId] });
+
+/** The positions of the bodies that the record of a process is made of. */
+export function viewPositions(row: ProcessRow): number[] {
+  const { registeredPosition, externalRefPosition, abandonPosition, abandonHasReason, terminalPosition } = row;
+  const reason = abandonHasReason === 1 ? abandonPosition : null;
+  return [registeredPosition, externalRefPosition, reason, terminalPosition].filter((position) => position !== null);
+}
+
+/** What its record is made of, for a process that is shown. */
+export function wantRecord({ key }: Shown, got: Got): Wants {
+  const row = processOf(got);
+  const process: ReadRequest = { get: "processes", key };
+  return row === undefined ? { process } : { process, bodies: { payloads: [viewPositions(row)], bytesMax: PAGE_BYTES_MAX } };
+}
+
+/** Who started the process first; undefined when nobody has. @throws `store_corrupt` when the row's text is no owner. */
+export function startedOwnerOf(row: ProcessRow): LeaseOwner | undefined {
+  if (row.startedOwner === null) return undefined;
+  try {
+    return LeaseOwner.parse(JSON.parse(row.startedOwner));
+  } catch (cause) {
+    const reason = "the owner that started it cannot be read";
+    throw new DeedbookError("store_corrupt", { table: "processes", key: row.id, reason }, { cause });
+  }
+}
+
+/** The bodies of a process whose record is the answer: a command that could not be answered afterwards must not be done. */
+export function wantShown(row: ProcessRow | undefined): Wants {
+  if (row === undefined) return {};
+  startedOwnerOf(row);
+  return Object.fromEntries(viewPositions(row).map((position) => [`shown:${position}`, wantBody(position)]));
+}

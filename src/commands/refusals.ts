@@ -29,6 +29,7 @@ export interface Refusal {
 /** What a command says of itself without its bodies. */
 const SAFE_MEMBERS = [
   "processId",
+  "processIds",
   "lifeId",
   "ifLife",
   "sessionId",
@@ -41,12 +42,26 @@ const SAFE_MEMBERS = [
   "ttlMs",
   "sequence",
   "eventType",
+  "replayKey",
+  "wakeTargetScope",
+  "requestedBy",
+  "registrationHash",
+  "payloadHash",
+  "refHash",
+  "contentHash",
+  "descriptorHash",
+  "name",
+  "ordinal",
 ];
+
+/** Details that are made of a body, or of its keys. */
+const OF_BODIES: ReadonlySet<string> = new Set(["existing", "requested", "path", "paths", "pointer", "found", "reason"]);
 
 /** Makes refusal records by a policy. Repeats within a second are only counted, by this handle, and told by its next record. */
 export class RefusalRecorder {
   private readonly policy: RefusalsPolicy;
   private readonly identityHash: (text: string) => string;
+  private readonly staged = new Map<string, number>();
   private readonly suppressed = new LRUCache<string, number>({ max: REFUSAL_KEYS_MAX });
 
   constructor(policy: RefusalsPolicy, identityHash: (text: string) => string) {
@@ -61,13 +76,21 @@ export class RefusalRecorder {
     const key = [subject.kind, subject.id, refusal.code, ownerOf(command)];
     const name = JSON.stringify(key);
     const last = read({ get: "refusals", key }) as RefusalRow | undefined;
-    const suppressed = this.suppressed.get(name) ?? 0;
-    if (last !== undefined && at - last.at < REFUSAL_QUIET_MS) {
-      this.suppressed.set(name, suppressed + 1);
-      return undefined;
-    }
-    this.suppressed.delete(name);
-    return this.made(command, subject, key[3] as string, refusal, suppressed);
+    const suppressed = this.staged.get(name) ?? this.suppressed.get(name) ?? 0;
+    const quiet = last !== undefined && at - last.at < REFUSAL_QUIET_MS;
+    this.staged.set(name, quiet ? suppressed + 1 : 0);
+    return quiet ? undefined : this.made(command, subject, key[3] as string, refusal, suppressed);
+  }
+
+  /** What a batch counted holds only if the batch does. */
+  settle(committed: boolean): void {
+    if (committed) for (const [name, count] of this.staged) this.keep(name, count);
+    this.staged.clear();
+  }
+
+  private keep(name: string, count: number): void {
+    if (count === 0) this.suppressed.delete(name);
+    else this.suppressed.set(name, count);
   }
 
   private made(command: JsonObject, subject: Subject, owner: string, refusal: Refusal, suppressed: number): Recorded {
@@ -91,11 +114,13 @@ export class RefusalRecorder {
     });
   }
 
-  /** The refs of a conflict are bodies: their hashes are told. */
+  /** The refs of a conflict are bodies, and paths hold keys of bodies: their hashes are told. */
   private withoutValues({ code, details }: Refusal): JsonObject {
-    if (code !== "external_ref_conflict") return details;
-    const hashed = (name: string): string => this.identityHash(canonicalJson(details[name] as Json));
-    return facts({ processId: details["processId"], existingHash: hashed("existing"), requestedHash: hashed("requested") });
+    const isBody = (name: string): boolean => OF_BODIES.has(name) && !(code === "lease_lost" && name === "reason");
+    const told = Object.entries(details).map(([name, value]): [string, Json] =>
+      isBody(name) ? [`${name}Hash`, this.identityHash(canonicalJson(value))] : [name, value],
+    );
+    return Object.fromEntries(told);
   }
 }
 

@@ -3,10 +3,10 @@ import { divergentPaths, type Json } from "../core/json.ts";
 import type { Descriptor } from "../domain/handles.ts";
 import type { PreparedRegistration } from "../domain/registration.ts";
 import { scopeId, type SessionScope } from "../domain/scopes.ts";
-import type { Decision, Got, Wants } from "../log/decision.ts";
+import type { Decision, Env, Got, Wants } from "../log/decision.ts";
 import { giveGrant } from "./grants.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
-import { processOf, registrationOf, showProcess, wantBody, wantProcess } from "./process-rows.ts";
+import { processOf, registrationOf, showProcess, wantBody, wantProcess, wantShown } from "./process-rows.ts";
 
 export interface RegisterProcess {
   type: "process.register";
@@ -33,6 +33,7 @@ export const registerProcess: Handler<RegisterProcess> = {
     const conflict = row !== undefined && row.registrationHash !== command.registrationHash;
     return {
       ...wantProcess(id),
+      ...wantShown(row),
       ...(command.grant === undefined ? {} : { grant: { get: "grants", key: [scopeId(command.grant.scope), id] } as const }),
       ...(conflict ? { registration: wantBody(row.registeredPosition) } : {}),
     };
@@ -40,7 +41,7 @@ export const registerProcess: Handler<RegisterProcess> = {
   decide(command, got, at, env): Decision {
     const { registration, registrationHash, grant } = command;
     const row = processOf(got);
-    if (row === undefined) return registered(command);
+    if (row === undefined) return envRefMissing(command, env) ?? registered(command);
     if (row.registrationHash !== registrationHash) return conflicting(command, got, row.registrationHash);
     const reply: RegisterReply = { created: false, granted: grant !== undefined };
     if (grant === undefined) return unchanged(reply, showProcess(registration.id));
@@ -57,6 +58,13 @@ export const registerProcess: Handler<RegisterProcess> = {
     } as unknown as RegisterProcess;
   },
 };
+
+/** Another handle may have tightened the book since this one was opened. */
+function envRefMissing({ registration }: RegisterProcess, env: Env): Decision | undefined {
+  const takesEnvRef = registration.input.type === "toolCall" || registration.input.type === "engine";
+  if (!env.requireEnvRef || !takesEnvRef || registration.envRef !== undefined) return undefined;
+  return refused("registration_invalid", { processId: registration.id, rule: "envRefRequired" });
+}
 
 function registered({ type, registration, registrationHash, lifeId, grant }: RegisterProcess): Decision {
   const { id, disposition, identity, provenance, envRef, wakeTarget } = registration;

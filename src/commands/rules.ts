@@ -12,6 +12,7 @@ import type { Handler } from "./handler.ts";
 import { deleteHandovers, putHandover } from "./handovers.ts";
 import { claimLease, reclaimLease, releaseLease, renewLease } from "./leases.ts";
 import { clearWait, recordFirstStarted, requestAbandon, setExternalRef, setWait } from "./process-facts.ts";
+import { wantRecord } from "./process-rows.ts";
 import { pruneProcesses } from "./prune.ts";
 import type { RefusalRecorder } from "./refusals.ts";
 import { registerProcess } from "./registration.ts";
@@ -61,7 +62,9 @@ export function createRules(refusals: RefusalRecorder): Rules {
     version: RULES_VERSION,
     reads: (command, got) => handlerOf(command.type).reads(command, got),
     decide: (command, got, at, env) => handlerOf(command.type).decide(command, got, at, env),
+    shows: wantRecord,
     refusal: (submission, refused, at, read) => refusals.record(submission, refused, at, read),
+    settled: (committed) => refusals.settle(committed),
   };
 }
 
@@ -85,16 +88,16 @@ export function envOf(read: Transaction["read"]): Env {
 
 /** The last record about a subject: that which its row keeps, or a refusal after it. */
 export function previousOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read">): number {
+  const last = lastOf(subject, got, transaction);
   const refused = transaction.read({ get: "refusals", key: [subject.kind, subject.id, "", ""] }) as RefusalRow | undefined;
-  return Math.max(lastOf(subject, got, transaction), refused?.position ?? 0);
+  return Math.max(last, refused?.position ?? 0);
 }
 
 function lastOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read">): number {
   if (subject.kind === "process") {
-    const known = got["process"] as ProcessRow | undefined;
-    const row =
-      known?.id === subject.id ? known : (transaction.read({ get: "processes", key: [subject.id] }) as ProcessRow | undefined);
-    return row?.lastPosition ?? 0;
+    // A handler that asked for a process asked for its subject: what it did not find is not there.
+    const row = "process" in got ? got["process"] : transaction.read({ get: "processes", key: [subject.id] });
+    return (row as ProcessRow | undefined)?.lastPosition ?? 0;
   }
   if (subject.kind === "book")
     return (transaction.read({ get: "book", key: ["book"] }) as BookRow | undefined)?.lastPosition ?? 0;

@@ -68,7 +68,9 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 
 /** A UUIDv7 of a time and ten random bytes. */
 export function uuidV7(atMs: number, random: Uint8Array): string {
-  const time = Math.max(0, Math.min(atMs, 2 ** 48 - 1)).toString(16).padStart(12, "0");
+  const time = Math.max(0, Math.min(atMs, 2 ** 48 - 1))
+    .toString(16)
+    .padStart(12, "0");
   const hex = (i: number): string => HEX[random[i] as number] as string;
   const version = HEX[0x70 | ((random[0] as number) & 0x0f)] as string;
   const variant = HEX[0x80 | ((random[2] as number) & 0x3f)] as string;

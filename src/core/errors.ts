@@ -42,6 +42,7 @@ export interface ErrorDetails {
   commit_unknown: { commandIds: string[]; afterPosition: number };
 }
 
+/** A code of the closed list; each has its own details. */
 export type ErrorCode = keyof ErrorDetails;
 
 type Wording = { [C in ErrorCode]: (d: ErrorDetails[C]) => string };

@@ -1,5 +1,6 @@
 // Hashes: lower-case hex SHA-256, plain, keyed, and over length-prefixed fields.
 import { createHmac, hash } from "node:crypto";
+import { REPLAY_KEY_BYTES_MAX } from "./limits.ts";
 
 export function sha256Hex(text: string | Uint8Array): string {
   return hash("sha256", text, "hex");
@@ -20,4 +21,9 @@ export function sha256OfFields(fields: readonly (string | number | null)[]): str
     }
   }
   return hash("sha256", text, "hex");
+}
+
+/** A key that is composed of ids; over 4,096 UTF-8 bytes it becomes `sha256:<hash>` of itself (part 3, 0.6). */
+export function composed(key: string): string {
+  return Buffer.byteLength(key) <= REPLAY_KEY_BYTES_MAX ? key : `sha256:${sha256Hex(key)}`;
 }

@@ -1,7 +1,9 @@
 // What a JSON value is here: checked and copied once at the edge, compared by its canonical text.
 import { DeedbookError } from "./errors.ts";
 
+/** A JSON value (specification 0.2). */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+/** A JSON object. */
 export type JsonObject = Readonly<Record<string, Json>>;
 
 /** Levels of nesting that are still accepted; deeper values overflow stacks of readers elsewhere. */
@@ -51,8 +53,7 @@ function copyArray(value: readonly unknown[], path: string, depth: number, above
 }
 
 function copyMembers(value: object, path: string, depth: number, above: Set<object>): Json {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw notJson(path, describe(value));
+  if (!isPlain(value)) throw notJson(path, describe(value));
   if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(path, "an object with symbol keys");
   const result: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
@@ -62,6 +63,12 @@ function copyMembers(value: object, path: string, depth: number, above: Set<obje
     setMember(result, key, copy(member, join(path, key), depth + 1, above));
   }
   return result;
+}
+
+/** Whether an object is no instance of a class; of another realm it may be. */
+export function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Sets an own member; `__proto__` is data like any other key. */

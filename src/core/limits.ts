@@ -10,11 +10,13 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { idBytesMax: 1_024, payloadBytesMax: 8 * 1_024 * 1_024 };
 
+/** What listings show of a process, and what stands in facts of a record: its identity, an authority, a filter, as JSON text. */
+export const IDENTITY_BYTES_MAX = 64 * 1_024;
 /** Replay keys and composed keys, in UTF-8 bytes: two full-length ids fit. */
 export const REPLAY_KEY_BYTES_MAX = 4_096;
 /** The caller's context of one record, in UTF-8 bytes of its JSON. */
 export const META_BYTES_MAX = 4_096;
-/** Bodies of one page, in characters of JSON text: a thousand of the largest fit in no memory. */
+/** Bodies of one page, in UTF-8 bytes of JSON text: a thousand of the largest fit in no memory. */
 export const PAGE_BYTES_MAX = 16 * 1_024 * 1_024;
 /** Entries of one page. */
 export const PAGE_LIMIT_DEFAULT = 1_000;
@@ -29,7 +31,7 @@ export const FILTER_UNREGISTERED_IDS_MAX = 10_000;
 /** Commands of one batch, and the work after which a batch is closed: the lock is held no longer. */
 export const BATCH_COMMANDS_MAX = 512;
 export const BATCH_WORK_MS = 5;
-/** Bodies of one batch, in characters of JSON text. */
+/** Records of one batch, in UTF-8 bytes of their text; the record that passes it is the batch's last. */
 export const BATCH_BYTES_MAX = 16 * 1_024 * 1_024;
 /** Commands that may wait for the ledger; more are `store_busy`. */
 export const QUEUE_COMMANDS_MAX = 100_000;

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { DeedbookError, isDeedbookError } from "./errors.ts";
 import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
-import { canonicalJson, describe, toJson, type Json } from "./json.ts";
+import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json } from "./json.ts";
 import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
 
 // zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.
@@ -43,7 +43,7 @@ export const JsonRecord: z.ZodType<Readonly<Record<string, Json>>> = z.custom<Re
  * its path under `name`. Gives a copy without absent members.
  */
 export function parseArgument<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
-  return toJson(parseJson(schema, value, name, limits), name) as T;
+  return withBodies(value, parseJson(schema, value, name, limits), name) as T;
 }
 
 /** Checks the form alone: for values that are JSON already, or that hold signals and functions. */
@@ -52,7 +52,10 @@ export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string,
   limitsInForce = limits;
   try {
     const result = schema.safeParse(value);
-    if (result.success) return result.data;
+    if (result.success) {
+      if (isStructure(value, result.data)) refuseInstance(value, name);
+      return result.data;
+    }
     throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name);
   } catch (error) {
     // A form that nests in itself (selectors of templates) can be as deep as a caller makes it.
@@ -61,6 +64,28 @@ export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string,
   } finally {
     limitsInForce = before;
   }
+}
+
+/** What a form has taken apart was made anew by it; what it passed through is a body. */
+function isStructure(given: unknown, parsed: unknown): given is object {
+  return parsed !== given && typeof given === "object" && given !== null && typeof parsed === "object" && parsed !== null;
+}
+
+/** A form takes any object for the members it has: a Map would pass as an object without any. */
+function refuseInstance(given: object, path: string): void {
+  if (!Array.isArray(given) && !isPlain(given)) throw invalid(path, "a plain object", describe(given));
+}
+
+/** The parsed argument with its bodies as JSON; each body is measured from its own top. */
+function withBodies(given: unknown, parsed: unknown, path: string): Json {
+  if (!isStructure(given, parsed)) return toJson(parsed, path);
+  refuseInstance(given, path);
+  const part = (key: string): Json =>
+    withBodies((given as Record<string, unknown>)[key], (parsed as Record<string, unknown>)[key], join(path, key));
+  if (Array.isArray(parsed)) return parsed.map((_, i) => part(String(i)));
+  const result: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(parsed as object)) if (value !== undefined) setMember(result, key, part(key));
+  return result;
 }
 
 function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): DeedbookError {

@@ -41,6 +41,7 @@ export const DedupeKey = z.union([
 ]);
 export type DedupeKey = z.infer<typeof DedupeKey>;
 
+/** What an event of a type means: an end of the process, a wake, both or neither (1.5). */
 export const Semantics = z.strictObject({
   terminal: z.strictObject({ state: TerminalState, awaitOutput: Selector.optional() }).optional(),
   wake: z.strictObject({ when: Selector.optional(), input: Selector, dedupeKey: DedupeKey.default("eventIdentity") }).optional(),

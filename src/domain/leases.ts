@@ -35,3 +35,7 @@ export type Lease = z.infer<typeof Lease>;
 /** A lease as its holder shows it: only what says which acquisition it is. */
 export const PresentedLease = Lease.partial({ claimedAtMs: true, expiresAtMs: true });
 export type PresentedLease = z.infer<typeof PresentedLease>;
+
+/** A lease as it is given back: life, token and fencing token say which acquisition it was; the owner is not asked for. */
+export const ReleasedLease = PresentedLease.partial({ owner: true });
+export type ReleasedLease = z.infer<typeof ReleasedLease>;

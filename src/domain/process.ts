@@ -1,9 +1,8 @@
 // What is known of a process: its record, its status, what it waits for, who may end it, and the keys made from its id.
 import * as z from "zod";
 import { DeedbookError } from "../core/errors.ts";
-import { sha256Hex } from "../core/hash.ts";
+import { composed } from "../core/hash.ts";
 import { unreachable } from "../core/invariant.ts";
-import { REPLAY_KEY_BYTES_MAX } from "../core/limits.ts";
 import { Id, JsonValue } from "../core/parse.ts";
 import type { AwaitOutput } from "./await-output.ts";
 import type { TerminalState } from "./event-types.ts";
@@ -107,9 +106,4 @@ export function completionReplayKey(processId: string, eventType: string): strin
 /** The replay key of a cancel request: `process:<processId>:cancelRequested:<eventPayloadHash>` (1.17). */
 export function cancelRequestReplayKey(processId: string, eventPayloadHash: string): string {
   return composed(`process:${processId}:cancelRequested:${eventPayloadHash}`);
-}
-
-/** A composed key takes ids verbatim; over 4,096 UTF-8 bytes it becomes `sha256:<hash>` of itself (part 3). */
-function composed(key: string): string {
-  return Buffer.byteLength(key) <= REPLAY_KEY_BYTES_MAX ? key : `sha256:${sha256Hex(key)}`;
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { DeedbookError, type ErrorDetails } from "../core/errors.ts";
 import { hmacSha256Hex, sha256Hex } from "../core/hash.ts";
 import { canonicalJson, jsonEqual, type Json } from "../core/json.ts";
-import { DEFAULT_LIMITS, type Limits } from "../core/limits.ts";
+import { DEFAULT_LIMITS, IDENTITY_BYTES_MAX, type Limits } from "../core/limits.ts";
 import { checkBodySize, Id, parseArgument, ProcessIdText } from "../core/parse.ts";
 import { CORE_EVENT_TYPES, EventType } from "./event-types.ts";
 import { deriveIdentity, ProcessIdentity, ProcessInput } from "./process-input.ts";
@@ -63,8 +63,12 @@ export function prepareRegistration(registration: Registration, limits: Limits =
     ...(envRef === undefined ? {} : { envRef }),
     ...(wakeTarget === undefined ? {} : { wakeTarget }),
   };
-  for (const part of ["input", "identity", "eventTypes"] as const)
-    checkBodySize(asJson(prepared[part]), `registration.${part}`, limits);
+  checkBodySize(asJson(prepared.identity), "registration.identity", {
+    ...limits,
+    payloadBytesMax: Math.min(limits.payloadBytesMax, IDENTITY_BYTES_MAX),
+  });
+  for (const part of ["input", "eventTypes"] as const)
+    checkBodySize(asJson(parsed[part] ?? null), `registration.${part}`, limits);
   return prepared;
 }
 

@@ -2,7 +2,9 @@
 import * as z from "zod";
 import { encodePart } from "../core/ids.ts";
 import { unreachable } from "../core/invariant.ts";
-import { Id, Integer, ProcessIdText } from "../core/parse.ts";
+import { DEFAULT_LIMITS } from "../core/limits.ts";
+import { Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
+import { composed } from "../core/hash.ts";
 
 /** A session, optionally narrowed to one agent frame (1.1). Both are ids of at most 1,024 UTF-8 bytes; an empty frame is refused. */
 export const SessionScope = z.strictObject({ sessionId: Id, agentFrameId: Id.optional() });
@@ -47,17 +49,32 @@ export type Provenance = z.infer<typeof Provenance>;
  */
 export function scopeId(scope: SessionScope): string {
   const session = `session:${encodePart(scope.sessionId)}`;
-  return scope.agentFrameId === undefined ? session : `${session}/frame:${encodePart(scope.agentFrameId)}`;
+  return composed(scope.agentFrameId === undefined ? session : `${session}/frame:${encodePart(scope.agentFrameId)}`);
 }
 
 /** The id by which the list filter finds an originator: `host`, `host:<scope>`, or the id of the session scope (1.1). */
 export function originatorScopeId(originator: Originator): string {
   switch (originator.type) {
     case "host":
-      return originator.scope === undefined ? "host" : `host:${encodePart(originator.scope)}`;
+      return originator.scope === undefined ? "host" : composed(`host:${encodePart(originator.scope)}`);
     case "session":
       return scopeId(originator.scope);
     default:
       return unreachable(originator);
   }
+}
+
+/**
+ * The id of a session scope, for callers: as `scopeId`, of what is checked first (1.1).
+ *
+ * @throws DeedbookError `input_invalid` when it is no session scope; an empty frame is none.
+ * @example scopeId({ sessionId: "a/b", agentFrameId: "f" }) // "session:a%2Fb/frame:f"
+ */
+export function checkedScopeId(scope: SessionScope): string {
+  return scopeId(parseArgument(SessionScope, scope, "scope", DEFAULT_LIMITS));
+}
+
+/** The scope id of an originator, for callers: of what is checked first (1.1). @throws DeedbookError `input_invalid`. */
+export function checkedOriginatorScopeId(originator: Originator): string {
+  return originatorScopeId(parseArgument(Originator, originator, "originator", DEFAULT_LIMITS));
 }

@@ -31,6 +31,7 @@ export interface VerifyReport {
 
 const FINDINGS_MAX = 20;
 
+/** What to check against, and who is told how far it is. */
 export interface VerifyOptions {
   /** A head kept elsewhere, from `history.head()`: the log must contain it. */
   knownHead?: KnownHead;

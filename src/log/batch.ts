@@ -1,15 +1,17 @@
 // One batch inside a transaction: for each command the time, its rows, the decision, the record, the changes of rows.
 import type { Random } from "../core/clock.ts";
+import type { ClockNote } from "../core/diagnostics.ts";
 import { DeedbookError, isDeedbookError, type ErrorCode } from "../core/errors.ts";
 import { invariant } from "../core/invariant.ts";
 import type { JsonObject } from "../core/json.ts";
 import { BATCH_BYTES_MAX, READ_ROUNDS_MAX } from "../core/limits.ts";
+import { textBytes } from "./bodies.ts";
 import { nextLink, payloadHash, recordHash } from "./chain.ts";
 import type { Decision, Env, Got, Outcome, Projector, Recorded, Refused, Rules, Shown, Submission, Wants } from "./decision.ts";
 import type { LogInstant, LogTime, TimeSample } from "./log-time.ts";
 import type { RawRecord } from "./port.ts";
 import type { Fact, RecordMeta, Subject } from "./record.ts";
-import type { ReadRequest, Row, RowChange } from "./rows.ts";
+import type { ReadRequest, RowChange } from "./rows.ts";
 
 /** The last record, as the next one needs it. */
 export interface Tip extends LogInstant {
@@ -44,6 +46,8 @@ export class Batch {
   tip: Tip;
   /** How many records this batch appended; none: there is nothing to commit. */
   appended = 0;
+  /** What was noted of the clock, to be told once this batch is committed. */
+  readonly clockNotes: ClockNote[] = [];
   private bytes = 0;
   private currentEnv: Env | undefined;
 
@@ -123,13 +127,14 @@ export class Batch {
       this.transaction.apply(change);
       if (touches(change, "book")) this.currentEnv = undefined;
     }
-    this.bytes += record.facts.length + (record.payload?.length ?? 0);
+    this.bytes += textBytes(record);
     this.appended += 1;
+    if (time.note !== undefined) this.clockNotes.push({ position, at: time.at, clock: time.note });
     this.tip = { position, link: record.link, at: time.at, bootId: time.bootId, monotonicMs: time.monotonicMs };
   }
 
-  private show(shown: Shown | undefined): Row | undefined {
-    return shown === undefined ? undefined : (this.transaction.read({ get: shown.table, key: shown.key }) as Row | undefined);
+  private show(shown: Shown | undefined): Got | undefined {
+    return shown === undefined ? undefined : gather((known) => this.parts.rules.shows(shown, known), this.transaction);
   }
 }
 
@@ -178,6 +183,7 @@ function touches(change: RowChange, table: string): boolean {
 }
 
 /** The answers of a batch of which nothing was done. */
-export function allFailed(batch: readonly unknown[], error: Error): { kind: "done"; outcomes: Outcome[] } {
+export function allFailed(batch: readonly unknown[], cause: unknown): { kind: "done"; outcomes: Outcome[] } {
+  const error = cause instanceof Error ? cause : new Error(String(cause));
   return { kind: "done", outcomes: batch.map(() => ({ kind: "fault", error })) };
 }

@@ -12,15 +12,22 @@ export function parseBody(text: string): Body {
   }
 }
 
-/** The bodies of as many leading groups as stay under `bytesMax` characters, at least of the first. */
+/** The bodies of as many leading groups as stay under `bytesMax` UTF-8 bytes, at least of the first. */
 export function readBodies(groups: readonly (readonly number[])[], bytesMax: number, read: (position: number) => Body): Bodies {
   const bodies = new Map<number, Body>();
   let size = 0;
   for (const [i, group] of groups.entries()) {
-    const fresh = [...new Set(group)].filter((position) => !bodies.has(position)).map((position) => [position, read(position)] as const);
-    for (const [, body] of fresh) size += "text" in body ? body.text.length : 0;
+    const fresh = [...new Set(group)]
+      .filter((position) => !bodies.has(position))
+      .map((position) => [position, read(position)] as const);
+    for (const [, body] of fresh) size += "text" in body ? Buffer.byteLength(body.text) : 0;
     if (i > 0 && size > bytesMax) break;
     for (const [position, body] of fresh) bodies.set(position, body);
   }
   return bodies;
+}
+
+/** What a record weighs in a page or a batch: the UTF-8 bytes of its facts and its body. */
+export function textBytes(record: { facts: string; payload?: string | null }): number {
+  return Buffer.byteLength(record.facts) + (record.payload == null ? 0 : Buffer.byteLength(record.payload));
 }

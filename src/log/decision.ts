@@ -2,7 +2,7 @@
 import type { ErrorCode, ErrorDetails } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Fact, RecordMeta, Subject } from "./record.ts";
-import type { Key, ReadRequest, Row, RowChange } from "./rows.ts";
+import type { Key, ReadRequest, RowChange } from "./rows.ts";
 
 export interface Command {
   type: string;
@@ -59,8 +59,8 @@ export type Decision = Recorded | Unchanged | Refused;
 
 /** What one command came to. */
 export type Outcome =
-  | { kind: "recorded"; position: number; at: number; reply: unknown; shown?: Row | undefined }
-  | { kind: "unchanged"; reply: unknown; at: number; shown?: Row | undefined }
+  | { kind: "recorded"; position: number; at: number; reply: unknown; shown?: Got | undefined }
+  | { kind: "unchanged"; reply: unknown; at: number; shown?: Got | undefined }
   | { kind: "refused"; error: Error }
   | { kind: "fault"; error: Error };
 
@@ -70,6 +70,8 @@ export interface Rules {
   version: number;
   reads(command: Command, got: Got): Wants;
   decide(command: Command, got: Got, at: number, env: Env): Decision;
+  /** What is read of a row that the caller is shown: before the commit, since an answer that fails after it would be a lie. */
+  shows(shown: Shown, got: Got): Wants;
   /** The record of a refusal by the book's policy, or undefined when none is to be made. */
   refusal(
     submission: Submission,
@@ -77,6 +79,8 @@ export interface Rules {
     at: number,
     read: (request: ReadRequest) => unknown,
   ): Recorded | undefined;
+  /** To be told whether what was asked of `refusal` since the last time was committed. */
+  settled(committed: boolean): void;
 }
 
 /** The pipeline from records to row changes. Throws what a projection threw; then it must be made anew. */

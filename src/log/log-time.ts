@@ -19,6 +19,8 @@ export class LogTime {
   private readonly clock: Clock;
   private readonly bootId: string | null;
   private foreign: LogInstant | undefined;
+  /** The last time this handle gave out: where there is no boot id, it knows its own commits by it. */
+  private latest: LogInstant | undefined;
 
   constructor(clock: Clock, bootId: string | null) {
     this.clock = clock;
@@ -40,13 +42,16 @@ export class LogTime {
     const passed = Math.max(0, monotonicMs - since);
     const at = wall >= last.at ? wall : last.at + passed;
     const sample: TimeSample = { at, bootId: this.bootId, monotonicMs };
+    const sameBoot = this.sameBoot(last);
+    this.latest = { at, bootId: this.bootId, monotonicMs };
     if (last.at - wall > CLOCK_BEHIND_NOTED_MS) sample.note = { behindMs: last.at - wall };
-    else if (this.sameBoot(last) && last.at > 0 && wall - last.at - passed > CLOCK_JUMP_NOTED_MS)
+    else if (sameBoot && last.at > 0 && wall - last.at - passed > CLOCK_JUMP_NOTED_MS)
       sample.note = { jumpedMs: wall - last.at - passed };
     return sample;
   }
 
   private sameBoot(last: LogInstant): boolean {
-    return last.bootId === this.bootId && this.bootId !== null;
+    if (last.bootId !== this.bootId) return false;
+    return this.bootId !== null || (last.at === this.latest?.at && last.monotonicMs === this.latest.monotonicMs);
   }
 }

@@ -43,6 +43,7 @@ export interface RawRecord {
 /** The answers of a batch: of all its commands, or of the first ones when the batch had to be closed early. */
 export type Executed = { kind: "done"; outcomes: readonly Outcome[] } | { kind: "busy" };
 
+/** How far long work has come, in records. */
 export interface Progress {
   phase: "rebuild" | "verify";
   done: number;

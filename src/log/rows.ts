@@ -10,6 +10,8 @@ export type ColumnType = "text" | "integer" | "text?" | "integer?";
 export interface IndexDef {
   name: string;
   columns: readonly string[];
+  /** No two rows have the same cells in it. */
+  unique?: boolean;
   /** Rows that the index holds, as conditions that are all true; absent: all rows. */
   where?: readonly Condition[];
 }

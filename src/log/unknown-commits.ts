@@ -1,11 +1,20 @@
 // What the commands of a batch would have come to, had its COMMIT not failed; kept with the error until somebody asks.
-import type { DeedbookError } from "../core/errors.ts";
-import type { Outcome } from "./decision.ts";
+import { DeedbookError } from "../core/errors.ts";
+import type { Outcome, Submission } from "./decision.ts";
 
 const outcomesOf = new WeakMap<DeedbookError, readonly Outcome[]>();
 
-export function rememberUnknown(error: DeedbookError, outcomes: readonly Outcome[]): void {
+/** The error of a batch that may or may not have happened, with what its commands would have come to. */
+export function commitUnknown(
+  batch: readonly Submission[],
+  afterPosition: number,
+  outcomes: readonly Outcome[],
+  cause: unknown,
+): DeedbookError<"commit_unknown"> {
+  const commandIds = batch.map((submission) => submission.meta.commandId);
+  const error = new DeedbookError("commit_unknown", { commandIds, afterPosition }, { cause });
   outcomesOf.set(error, outcomes);
+  return error;
 }
 
 export function unknownOutcomes(error: DeedbookError): readonly Outcome[] {

@@ -96,7 +96,12 @@ export const TABLES: readonly TableDef[] = [
       terminal: textOrNull,
     },
     indexes: [
-      { name: "events_replay_key", columns: ["lifeId", "replayKey"], where: [{ column: "replayKey", isNot: null }] },
+      {
+        name: "events_replay_key",
+        unique: true,
+        columns: ["lifeId", "replayKey"],
+        where: [{ column: "replayKey", isNot: null }],
+      },
       { name: "events_wakes", columns: ["lifeId", "sequence"], where: [{ column: "wake", is: 1 }] },
     ],
   },

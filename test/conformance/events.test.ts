@@ -195,4 +195,22 @@ describe("cancel requests and deliveries", () => {
     await world.refuses(() => events.append("p", { ...request, eventType: "undeclared" }), "replay_key_conflict", conflict);
     expect((await events.append("p", { eventType: "line", payload: null })).event.sequence).toBe(3);
   });
+
+  law("a constant key is one wake over processes and lives, an event's identity is not", async (world) => {
+    const { processes, events } = world.book;
+    const eventTypes = [alwaysWakes("once", { dedupeKey: { const: "p:1" } }), alwaysWakes("each")];
+    const wakeOf = async (id: string, eventType: string) => (await events.append(id, { eventType, payload: null })).wakeDelivery;
+    const life = async (id: string) => {
+      await processes.register(ext(id, { wakeTarget: S1, eventTypes }));
+      return [await wakeOf(id, "each"), await wakeOf(id, "once")] as const;
+    };
+    const [each, once] = await life("p");
+    const [, elsewhere] = await life("q");
+    await processes.complete("p", { type: "success", value: 0 }, EXTERNAL);
+    await processes.prune({ updatedBeforeMs: world.clock.now() + 1 });
+    const [eachAgain, onceAgain] = await life("p");
+    expect([elsewhere?.wakeId, onceAgain?.wakeId]).toEqual([once?.wakeId, once?.wakeId]);
+    expect([each?.dedupeKey, eachAgain?.dedupeKey, once?.dedupeKey]).toEqual(["p:1", "p:1", "p:1"]);
+    expect(new Set([each?.wakeId, eachAgain?.wakeId, once?.wakeId]).size).toBe(3);
+  });
 });

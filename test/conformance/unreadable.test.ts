@@ -203,6 +203,8 @@ describe("other things that cannot be read", () => {
     const { processes: read, leases } = world.book;
     expect(await rejection(() => read.get("a"))).toMatchObject(corrupt);
     expect(await read.list()).toMatchObject({ processes: [{ id: "b" }, { id: "c" }], unreadable: [{ processId: "a" }] });
+    await world.refuses(() => read.setWait("a", { name: "ready", ordinal: 1 }), "store_corrupt");
+    await world.refuses(() => read.complete("a", ok(1), WORKFLOW), "store_corrupt");
     expect(await rejection(() => leases.get("b"))).toMatchObject(corrupt);
     expect(await leases.get("c")).toBeUndefined();
     expect((await world.claimed("c", A)).fencingToken).toBe(1);

@@ -40,9 +40,9 @@ export function start(args: readonly string[], cwd = scratch): { child: ChildPro
   return { child, ended };
 }
 
-/** Takes a census of `folder` with --json, which must end well; gives the object, and what was said beside it. */
+/** Takes a census of `folder` with --json, by one worker unless told otherwise, which must end well; gives the object, and what was said beside it. */
 export async function census(...args: string[]): Promise<Record<string, unknown> & { stderr: string }> {
-  const { status, stdout, stderr } = await start([folder, "--out", out, "--json", ...args]).ended;
+  const { status, stdout, stderr } = await start([folder, "--out", out, "--json", "--workers", "1", ...args]).ended;
   expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
   expect(stdout).toMatch(/^\{.*\}\n$/);
   return { ...(JSON.parse(stdout) as Record<string, unknown>), stderr };
@@ -103,7 +103,7 @@ export function endsOf(records: readonly LogRecord[]): Map<string, unknown[]> {
 
 /** Looks again and again, until there is something to see. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  for (const end = Date.now() + 60_000; Date.now() < end;) {
+  for (const end = Date.now() + 100_000; Date.now() < end;) {
     const seen = await look();
     if (seen !== undefined) return seen;
     await new Promise((next) => setTimeout(next, 5));

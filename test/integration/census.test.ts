@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { processIdOf } from "../../examples/census/process-id.ts";
 import { registrationOf } from "../../examples/census/task.ts";
 import {
   allRecords,
@@ -99,7 +100,7 @@ describe("census", () => {
       resumed: 3,
       claims: 0,
       records: first["records"],
-      workers: [{ files: 0 }, { files: 0 }, { files: 0 }],
+      workers: [{ files: 0 }],
     });
     put("changed", "other words\n");
     put("new");
@@ -115,11 +116,11 @@ describe("census", () => {
     put("counted", "x");
     put("results/also mine");
     const inside = join(folder, "results");
-    const within = [folder, "--out", inside, "--json"];
+    const within = [folder, "--out", inside, "--json", "--workers", "1"];
     for (const resumed of [0, 1]) expect(JSON.parse((await start(within).ended).stdout)).toMatchObject({ files: 1, resumed });
     fs.linkSync(join(inside, "census.db"), join(folder, "another name of the book"));
-    expect(JSON.parse((await start(within).ended).stdout)).toMatchObject({ files: 1, resumed: 1 });
-    const itself = await start([inside, "--out", inside, "--json"]).ended;
+    expect(JSON.parse((await start(within).ended).stdout)).toMatchObject({ files: 1, resumed: 1, skipped: 0 });
+    const itself = await start([inside, "--out", inside, "--json", "--workers", "1"]).ended;
     expect(JSON.parse(itself.stdout)).toMatchObject({ files: 1, resumed: 0 });
     expect(fs.readFileSync(join(inside, "census.csv"), "utf8")).toMatch(/^path,.*\nalso mine,0,0,0,e3b0c442[0-9a-f]+\n$/);
   });
@@ -127,17 +128,18 @@ describe("census", () => {
   test("cancels what an interrupted census left of a file that changed since", async () => {
     put("file", "old");
     await census();
-    const stale = registrationOf({ path: "file", bytes: 9, sha256: "0".repeat(64) }, 1);
-    await withBook((book) => book.processes.register(stale));
+    const stale = { path: "file", bytes: 9, sha256: "0".repeat(64) };
+    await withBook((book) => book.processes.register(registrationOf(stale, 1)));
     await census();
-    expect(endsOf(await allRecords()).get(stale.id)).toEqual(["cancelled"]);
+    expect(endsOf(await allRecords()).get(processIdOf(stale.path, stale.sha256, 1))).toEqual(["cancelled"]);
     expect(table()).toBe(recount("file"));
   });
 
   test("counts src and docs of the project by default, wherever it is started", async () => {
     const { status, stdout } = await start(["--out", out]).ended;
     expect(status).toBe(0);
-    expect(stdout).toMatch(/Files +\d/);
+    expect(stdout).toMatch(/Files +\d[^]+worker-3 +\d[^]+Chain +verified/);
+    expect(stdout).not.toContain("\x1b");
     const [, ...rows] = table().trimEnd().split("\n");
     expect(rows.filter((row) => !/^(src|docs)\//.test(row))).toEqual([]);
     expect(rows.some((row) => row.startsWith("src/index.ts,"))).toBe(true);

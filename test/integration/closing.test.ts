@@ -22,7 +22,19 @@ describe("close", () => {
     const found = GROUPS.flatMap((group) =>
       Object.getOwnPropertyNames(Object.getPrototypeOf(book[group]) as object).map((name) => `${group}.${name}`),
     );
-    const own = new Set(["constructor", "registered", "noted", "asked", "emptyPage", "ofProcess", "page", "evidenceFor", "row", "read", "lastOf"]);
+    const own = new Set([
+      "constructor",
+      "registered",
+      "noted",
+      "asked",
+      "emptyPage",
+      "ofProcess",
+      "page",
+      "evidenceFor",
+      "row",
+      "read",
+      "lastOf",
+    ]);
     expect(found.filter((name) => !own.has(name.split(".")[1] ?? "")).sort()).toEqual(METHODS.map(({ name }) => name).sort());
   });
 
@@ -59,7 +71,9 @@ describe("close", () => {
       book.events.awaitEvent("p", "n"),
       book.events.tail("p")[Symbol.asyncIterator]().next(),
       book.processes.watch({})[Symbol.asyncIterator]().next(),
-      new Promise((resolve, reject) => book.processes.watch({ processId: "p" }).subscribe({ error: reject, complete: () => resolve("complete") })),
+      new Promise((resolve, reject) =>
+        book.processes.watch({ processId: "p" }).subscribe({ error: reject, complete: () => resolve("complete") }),
+      ),
     ].map((work) => refusal(work, "store_closed"));
     await book.history.head();
     await book.close();

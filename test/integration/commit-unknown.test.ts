@@ -36,22 +36,25 @@ describe("a COMMIT that fails", () => {
   test.each([
     ["before anything is written, with an I/O error", "COMMIT", "ioerr"],
     ["before anything is written, with a full disk", "COMMIT", "full"],
-  ] as const)("K104 (a): %s, is commit_unknown for the whole batch, and settle finds every command absent", async (_name, label, code) => {
-    const { book, arm } = await faulty();
-    await book.processes.register(engine("p"));
-    const head = await book.history.head();
-    arm(label, fault(code));
-    const errors = await Promise.all(batch(book).map((work) => refusal(work, "commit_unknown")));
-    expect(new Set(errors).size).toBe(1);
-    const [error] = errors;
-    expect(error?.details).toEqual({ commandIds: ["c1", "c2", "c3"], afterPosition: head.position });
-    expect(error?.cause).toMatchObject({ code: CODES[code] });
-    expect(await book.settle(error)).toEqual(["c1", "c2", "c3"].map((commandId) => ({ commandId, kind: "absent" })));
-    expect(await book.history.head()).toEqual(head);
-    const [, , claim] = await Promise.all(batch(book));
-    expect(claim).toMatchObject({ kind: "acquired", lease: { fencingToken: 1 } });
-    await intact(book);
-  });
+  ] as const)(
+    "K104 (a): %s, is commit_unknown for the whole batch, and settle finds every command absent",
+    async (_name, label, code) => {
+      const { book, arm } = await faulty();
+      await book.processes.register(engine("p"));
+      const head = await book.history.head();
+      arm(label, fault(code));
+      const errors = await Promise.all(batch(book).map((work) => refusal(work, "commit_unknown")));
+      expect(new Set(errors).size).toBe(1);
+      const [error] = errors;
+      expect(error?.details).toEqual({ commandIds: ["c1", "c2", "c3"], afterPosition: head.position });
+      expect(error?.cause).toMatchObject({ code: CODES[code] });
+      expect(await book.settle(error)).toEqual(["c1", "c2", "c3"].map((commandId) => ({ commandId, kind: "absent" })));
+      expect(await book.history.head()).toEqual(head);
+      const [, , claim] = await Promise.all(batch(book));
+      expect(claim).toMatchObject({ kind: "acquired", lease: { fencingToken: 1 } });
+      await intact(book);
+    },
+  );
 
   test("K104 (b): after it is on disk, settle finds every command committed, with the outcome it would have had", async () => {
     const { book, arm } = await faulty();
@@ -61,9 +64,25 @@ describe("a COMMIT that fails", () => {
     expect(error?.details.commandIds).toEqual(["c1", "c2", "c3"]);
     const settled = await book.settle(error);
     expect(settled).toEqual([
-      { commandId: "c1", kind: "committed", outcome: expect.objectContaining({ position: 3, type: "process.registered", reply: expect.objectContaining({ created: true }) }) },
+      {
+        commandId: "c1",
+        kind: "committed",
+        outcome: expect.objectContaining({
+          position: 3,
+          type: "process.registered",
+          reply: expect.objectContaining({ created: true }),
+        }),
+      },
       { commandId: "c2", kind: "absent" },
-      { commandId: "c3", kind: "committed", outcome: expect.objectContaining({ position: 4, type: "lease.claimed", reply: { kind: "acquired", lease: await book.leases.get("p") } }) },
+      {
+        commandId: "c3",
+        kind: "committed",
+        outcome: expect.objectContaining({
+          position: 4,
+          type: "lease.claimed",
+          reply: { kind: "acquired", lease: await book.leases.get("p") },
+        }),
+      },
     ]);
     expect(await book.settle(error)).toEqual(settled);
     await book.processes.register(external("after"));
@@ -74,7 +93,9 @@ describe("a COMMIT that fails", () => {
     const { book, arm } = await faulty();
     await book.processes.register(external("p"));
     const seen: string[] = [];
-    const watching = book.processes.watch({}).subscribe((change) => "process" in change && seen.push(change.process.status.state));
+    const watching = book.processes
+      .watch({})
+      .subscribe((change) => "process" in change && seen.push(change.process.status.state));
     const ended = book.processes.awaitTerminal("p");
     await book.history.head();
     arm("COMMIT:done", fault("ioerr"));
@@ -100,15 +121,18 @@ describe("a COMMIT that fails", () => {
     await book.processes.register(external("p"));
   });
 
-  test.each(["PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = 1"])("when the file is busy as it is opened anew (%s), the book works on", async (label) => {
-    const { book, arm } = await faulty();
-    arm("COMMIT:done", fault("ioerr"));
-    arm(label, fault("busy"));
-    const error = await refusal(book.processes.register(external("p")), "commit_unknown");
-    expect(await book.settle(error)).toMatchObject([{ kind: "committed" }]);
-    await book.processes.register(external("q"));
-    await intact(book);
-  });
+  test.each(["PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = 1"])(
+    "when the file is busy as it is opened anew (%s), the book works on",
+    async (label) => {
+      const { book, arm } = await faulty();
+      arm("COMMIT:done", fault("ioerr"));
+      arm(label, fault("busy"));
+      const error = await refusal(book.processes.register(external("p")), "commit_unknown");
+      expect(await book.settle(error)).toMatchObject([{ kind: "committed" }]);
+      await book.processes.register(external("q"));
+      await intact(book);
+    },
+  );
 
   test("twice in a row, each is settled for itself", async () => {
     const { book, arm } = await faulty();
@@ -123,10 +147,18 @@ describe("a COMMIT that fails", () => {
   test("only that error can be settled, from another handle too", async () => {
     const path = bookPath();
     const { book, arm } = await faulty(path);
-    for (const other of [undefined, null, new Error(), { code: "commit_unknown" }, await refusal(book.leases.renew({} as never, 1), "input_invalid")])
+    for (const other of [
+      undefined,
+      null,
+      new Error(),
+      { code: "commit_unknown" },
+      await refusal(book.leases.renew({} as never, 1), "input_invalid"),
+    ])
       await refusal(book.settle(other), "input_invalid");
     arm("COMMIT:done", fault("ioerr"));
     const error = await refusal(book.processes.register(external("a")), "commit_unknown");
-    expect(await (await open(path)).settle(error)).toMatchObject([{ kind: "committed", outcome: { position: 2, type: "process.registered" } }]);
+    expect(await (await open(path)).settle(error)).toMatchObject([
+      { kind: "committed", outcome: { position: 2, type: "process.registered" } },
+    ]);
   });
 });

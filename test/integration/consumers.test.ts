@@ -23,7 +23,9 @@ describe("a consumer that is killed at random points and started again", () => {
       expect([cursor, last]).toEqual([count, count]); // never ahead of what was handled, without a gap
     }
     for (const producer of producers) producer.say("stop");
-    const told = (await Promise.all(producers.map((producer) => producer.done()))).map((lines) => lines.at(-1) as { rolledBack: number });
+    const told = (await Promise.all(producers.map((producer) => producer.done()))).map(
+      (lines) => lines.at(-1) as { rolledBack: number },
+    );
     expect(told.every(({ rolledBack }) => rolledBack > 0)).toBe(true);
     await start("consumer", { path, own, killAfter: 0 }).done();
 

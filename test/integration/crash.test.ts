@@ -12,7 +12,8 @@ function workload(book: Book): (() => Promise<unknown>)[] {
   return [
     () => book.processes.registerWithGrant(engine("p", { wakeTarget: scope }), { scope, descriptor: {} }),
     () => book.events.append("p", { eventType: "n", payload: { some: "thing" }, replay: { key: "k" } }),
-    () => book.leases.claim("p", owner("A"), 60_000).then((claim) => (lease = ("lease" in claim ? claim.lease : undefined) as never)),
+    () =>
+      book.leases.claim("p", owner("A"), 60_000).then((claim) => (lease = ("lease" in claim ? claim.lease : undefined) as never)),
     () => book.handovers.put("p", { segmentOrdinal: 0, reason: "durationCap", engineState: [] }),
     () => book.events.ackWake("p", 1),
     () => book.grants.transfer(scope, { sessionId: "t" }, ["p"]),
@@ -65,7 +66,9 @@ async function images(path: string): Promise<{ taken: Image[]; links: string[] }
 describe("an image of the files between any two steps", () => {
   test("opens with all that was acknowledged, and the command in flight wholly or not at all", async () => {
     const { taken, links } = await images(bookPath());
-    expect(taken.map(({ label }) => label)).toEqual(expect.arrayContaining(["BEGIN", "append", "append payload", "write head", "COMMIT", "COMMIT:done"]));
+    expect(taken.map(({ label }) => label)).toEqual(
+      expect.arrayContaining(["BEGIN", "append", "append payload", "write head", "COMMIT", "COMMIT:done"]),
+    );
     expect(taken.length).toBeGreaterThan(60);
     for (const { label, path, acknowledged, recorded } of taken) {
       const book = await open(path);
@@ -83,7 +86,15 @@ interface Told {
 }
 
 describe("a writer that is killed", () => {
-  const STEPS = [["BEGIN", 4], ["append", 3], ["append payload", 3], ["put processes", 3], ["write head", 3], ["COMMIT", 3], ["COMMIT:done", 3]] as const;
+  const STEPS = [
+    ["BEGIN", 4],
+    ["append", 3],
+    ["append payload", 3],
+    ["put processes", 3],
+    ["write head", 3],
+    ["COMMIT", 3],
+    ["COMMIT:done", 3],
+  ] as const;
 
   test.each(STEPS)("at '%s' loses nothing that it had acknowledged", async (label, nth) => {
     const path = bookPath();
@@ -101,19 +112,20 @@ describe("a writer that is killed", () => {
     await book.processes.register(external("after"));
   });
 
-  test.each([["append", 17, 0], ["COMMIT", 1, 0], ["COMMIT:done", 1, 20]] as const)(
-    "in a batch of twenty at '%s' leaves all of them or none",
-    async (label, nth, expected) => {
-      const path = bookPath();
-      await (await open(path)).close();
-      const child = start("killed-writer", { path, label, nth, durability: "full", atOnce: 20 });
-      expect((await child.ended).signal).toBe("SIGKILL");
-      expect(child.lines).toEqual([]);
-      const book = await open(path);
-      expect((await book.processes.list()).processes).toHaveLength(expected);
-      await intact(book);
-    },
-  );
+  test.each([
+    ["append", 17, 0],
+    ["COMMIT", 1, 0],
+    ["COMMIT:done", 1, 20],
+  ] as const)("in a batch of twenty at '%s' leaves all of them or none", async (label, nth, expected) => {
+    const path = bookPath();
+    await (await open(path)).close();
+    const child = start("killed-writer", { path, label, nth, durability: "full", atOnce: 20 });
+    expect((await child.ended).signal).toBe("SIGKILL");
+    expect(child.lines).toEqual([]);
+    const book = await open(path);
+    expect((await book.processes.list()).processes).toHaveLength(expected);
+    await intact(book);
+  });
 
   test("holds no lock, lease or table afterwards that hinders another handle that was open all the time", async () => {
     const path = bookPath();

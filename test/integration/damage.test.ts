@@ -13,7 +13,10 @@ async function damaged(...statements: string[]): Promise<{ book: Book; path: str
   const first = await open(path);
   const wakes = { name: "w", semantics: { wake: { input: "payload" as const } } };
   for (const id of IDS) {
-    await first.processes.registerWithGrant(engine(id, { eventTypes: [{ name: "n" }, wakes], wakeTarget: scope, identity: { kind: "k", definition: 1 } }), { scope, descriptor: { label: id } });
+    await first.processes.registerWithGrant(
+      engine(id, { eventTypes: [{ name: "n" }, wakes], wakeTarget: scope, identity: { kind: "k", definition: 1 } }),
+      { scope, descriptor: { label: id } },
+    );
     for (let i = 0; i < 3; i++) await first.events.append(id, { eventType: "w", payload: i });
     await first.handovers.put(id, { segmentOrdinal: 0, reason: "durationCap", engineState: id });
   }
@@ -31,7 +34,10 @@ describe.each([
   ["is not JSON", `UPDATE payloads SET json = '{"regis' WHERE position = ${ofP4("process.registered")}`],
   ["is missing", `DELETE FROM payloads WHERE position = ${ofP4("process.registered")}`],
   ["is no object", `UPDATE payloads SET json = 'null' WHERE position = ${ofP4("process.registered")}`],
-  ["is of something else", `UPDATE payloads SET json = '{"registration":{"id":"other","eventTypes":[]}}' WHERE position = ${ofP4("process.registered")}`],
+  [
+    "is of something else",
+    `UPDATE payloads SET json = '{"registration":{"id":"other","eventTypes":[]}}' WHERE position = ${ofP4("process.registered")}`,
+  ],
   ["is no registration", `UPDATE payloads SET json = '{}' WHERE position = ${ofP4("process.registered")}`],
 ])("a registration that %s", (_name, statement) => {
   test("is unreadable in every list, and store_corrupt for who needs it", async () => {
@@ -51,7 +57,10 @@ describe.each([
     for (const page of [await book.grants.list(scope), await book.grants.listLive(scope)])
       expect([page.grants.length, page.unreadable.map(({ processId }) => processId)]).toEqual([9, ["p4"]]);
     await refusal(book.processes.get("p4"), "store_corrupt");
-    await refusal(book.processes.awaitTerminal("p4", { timeoutMs: 50 }).catch((error: unknown) => book.processes.get("p4").then(() => error)), "store_corrupt");
+    await refusal(
+      book.processes.awaitTerminal("p4", { timeoutMs: 50 }).catch((error: unknown) => book.processes.get("p4").then(() => error)),
+      "store_corrupt",
+    );
     expect(await book.processes.filterUnregistered(IDS)).toEqual([]);
     expect(await book.processes.get("p5")).toBeDefined();
   });
@@ -74,7 +83,11 @@ describe.each([
 describe.each(["x", "null", "{}", "[]"])("an event whose body is %s", (text) => {
   test("is listed as such; the others are read, a tail stops at it and says so", async () => {
     const { book } = await damaged(`UPDATE payloads SET json = '${text}' WHERE position = ${ofP4("event.appended", 1)}`);
-    for (const page of [await book.events.after("p4", 0), await book.events.recent("p4", 10), await book.events.wakesAfter("p4", 0)]) {
+    for (const page of [
+      await book.events.after("p4", 0),
+      await book.events.recent("p4", 10),
+      await book.events.wakesAfter("p4", 0),
+    ]) {
       expect(page.events.map(({ sequence }) => sequence)).toEqual([1, 3]);
       expect(page.unreadable).toEqual([{ processId: "p4", sequence: 2, reason: expect.any(String) }]);
     }

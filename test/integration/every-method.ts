@@ -42,7 +42,12 @@ const handover = { segmentOrdinal: 2, reason: "durationCap", engineState: { at: 
 const request = { eventType: "n", payload: 1 };
 const ref = { backend: "b", id: "1" };
 
-const command = (name: string, options: readonly string[], args: Method["args"]): Method => ({ name, kind: "command", args, options });
+const command = (name: string, options: readonly string[], args: Method["args"]): Method => ({
+  name,
+  kind: "command",
+  args,
+  options,
+});
 const read = (name: string, options: readonly string[], args: Method["args"]): Method => ({ name, kind: "read", args, options });
 const live = (name: string, options: readonly string[], args: Method["args"]): Method => ({ name, kind: "live", args, options });
 

@@ -53,7 +53,9 @@ describe("a copy", () => {
     await book.close();
     const still = folder();
     execFileSync("cp", ["-r", dirname(path), still]);
-    const copies = await Promise.all([live, still].map((place) => open(join(place, dirname(path).split("/").at(-1) ?? "", "book.db"))));
+    const copies = await Promise.all(
+      [live, still].map((place) => open(join(place, dirname(path).split("/").at(-1) ?? "", "book.db"))),
+    );
     expect(copies.map(({ incarnation }) => incarnation.number)).toEqual([2, 2]);
     expect(new Set(copies.map(({ incarnation }) => incarnation.id)).size).toBe(2);
     for (const copy of copies) await intact(copy);
@@ -97,7 +99,9 @@ describe("a copy", () => {
 
   test("a backup that closing interrupts fails in our words, or is whole", async () => {
     const { book } = await original();
-    await Promise.all(Array.from({ length: 300 }, (_, i) => book.events.append("p", { eventType: "n", payload: "x".repeat(5_000) + String(i) })));
+    await Promise.all(
+      Array.from({ length: 300 }, (_, i) => book.events.append("p", { eventType: "n", payload: "x".repeat(5_000) + String(i) })),
+    );
     const copy = join(folder(), "copy.db");
     const copying = book.backup(copy).then(
       () => "whole",
@@ -152,13 +156,18 @@ describe("a lost tail", () => {
     await cut.close();
     await book.close();
     raw(before, (db) => {
-      const { device, inode } = raw(path, (other) => other.prepare("SELECT device, inode FROM keys").get()) as { device: string; inode: string };
+      const { device, inode } = raw(path, (other) => other.prepare("SELECT device, inode FROM keys").get()) as {
+        device: string;
+        inode: string;
+      };
       db.prepare("UPDATE keys SET device = ?, inode = ?").run(device, inode);
       db.pragma("wal_checkpoint(TRUNCATE)");
     });
     writeFileSync(path, readFileSync(before)); // the same inode, the notify file as it was
     const reopened = await open(path, { clock: later() });
-    expect(await recoveries(reopened)).toMatchObject([{ reason: "lostTail", lostFrom: 4, lostTo: 6, incarnation: { number: 2 } }]);
+    expect(await recoveries(reopened)).toMatchObject([
+      { reason: "lostTail", lostFrom: 4, lostTo: 6, incarnation: { number: 2 } },
+    ]);
     const claim = await reopened.leases.claim("p", owner("E"), 1);
     expect("lease" in claim && claim.lease.fencingToken).toBeGreaterThan(highest);
     expect(reopened.incarnation.number).toBe(2);

@@ -3,7 +3,21 @@ import { describe, expect, test } from "vitest";
 import type { Book } from "../../src/book.ts";
 import { realSystem, type System } from "../../src/core/system.ts";
 import type { Lease, LeaseOwner } from "../../src/domain/leases.ts";
-import { bookPath, byHost, byKey, engine, external, HandClock, intact, ok, open, owner, raw, recordsOf, refusal } from "./support.ts";
+import {
+  bookPath,
+  byHost,
+  byKey,
+  engine,
+  external,
+  HandClock,
+  intact,
+  ok,
+  open,
+  owner,
+  raw,
+  recordsOf,
+  refusal,
+} from "./support.ts";
 
 async function claimed(book: Book, id: string, by: LeaseOwner | string = "A", ttlMs = 60_000): Promise<Lease> {
   const claim = await book.leases.claim(id, typeof by === "string" ? owner(by) : by, ttlMs);
@@ -29,8 +43,16 @@ describe("the log of a file", () => {
     const book = await open(path);
     const [created] = await recordsOf(book);
     expect(created).toMatchObject({
-      position: 1, type: "book.created", subject: { kind: "book", id: "book" }, prev: 0,
-      facts: { bookId: book.bookId, format: 1, requireEnvRef: false, limits: { idBytesMax: 1_024, payloadBytesMax: 8 * 1_024 * 1_024 } },
+      position: 1,
+      type: "book.created",
+      subject: { kind: "book", id: "book" },
+      prev: 0,
+      facts: {
+        bookId: book.bookId,
+        format: 1,
+        requireEnvRef: false,
+        limits: { idBytesMax: 1_024, payloadBytesMax: 8 * 1_024 * 1_024 },
+      },
     });
     await book.close();
     const same = await open(path, { limits: { payloadBytesMax: 8 * 1_024 * 1_024 }, requireEnvRef: false });
@@ -39,13 +61,20 @@ describe("the log of a file", () => {
     const records = await recordsOf(other);
     expect(records).toHaveLength(2);
     expect(records[1]).toMatchObject({
-      type: "book.configured", prev: 1,
+      type: "book.configured",
+      prev: 1,
       facts: { changes: [{ option: "payloadBytesMax", from: 8 * 1_024 * 1_024, to: 100 }] },
     });
-    await refusal(other.processes.register(external("p", { input: { type: "external", metadata: "x".repeat(200) } })), "payload_too_large");
+    await refusal(
+      other.processes.register(external("p", { input: { type: "external", metadata: "x".repeat(200) } })),
+      "payload_too_large",
+    );
     const left = await open(path);
     expect(await recordsOf(left)).toHaveLength(2);
-    await refusal(left.processes.register(external("p", { input: { type: "external", metadata: "x".repeat(200) } })), "payload_too_large");
+    await refusal(
+      left.processes.register(external("p", { input: { type: "external", metadata: "x".repeat(200) } })),
+      "payload_too_large",
+    );
     await intact(left);
   });
 
@@ -99,8 +128,17 @@ describe("reclaiming from the definitely dead (K108)", () => {
     kill0: (pid) => (pid === 10 ? "alive" : pid === 11 ? "denied" : "gone"),
   };
   const local = (over: object = {}): LeaseOwner => ({
-    ownerId: "holder", incarnationId: "1",
-    liveness: { type: "localProcess", hostId: "host", bootId: "boot", pidNamespace: "pid:[1]", pid: 99, processStart: "5", ...over },
+    ownerId: "holder",
+    incarnationId: "1",
+    liveness: {
+      type: "localProcess",
+      hostId: "host",
+      bootId: "boot",
+      pidNamespace: "pid:[1]",
+      pid: 99,
+      processStart: "5",
+      ...over,
+    },
   });
   const claimant: LeaseOwner = { ...local({ pid: 10, processStart: "777" }), ownerId: "claimant" };
 
@@ -114,7 +152,12 @@ describe("reclaiming from the definitely dead (K108)", () => {
     ["a holder that may not be asked", local({ pid: 11 }), claimant, "busy"],
     ["an opaque holder", owner("opaque"), claimant, "busy"],
     ["an opaque claimant", local(), owner("opaque"), "busy"],
-    ["a claimant of another boot", local(), { ...claimant, liveness: { ...local().liveness, bootId: "earlier" } as never }, "busy"],
+    [
+      "a claimant of another boot",
+      local(),
+      { ...claimant, liveness: { ...local().liveness, bootId: "earlier" } as never },
+      "busy",
+    ],
   ] as const)("%s", async (_name, holder, by, expected) => {
     const book = await open(bookPath(), { system });
     await book.processes.register(engine("p"));
@@ -135,7 +178,8 @@ describe("refusals (K109)", () => {
     const stale = await claimed(book, "p", "A", 1);
     clock.pass(10);
     await claimed(book, "p", "B");
-    const refused = async () => (await recordsOf(book)).filter(({ type }) => type === "command.refused").map(({ facts }) => facts);
+    const refused = async () =>
+      (await recordsOf(book)).filter(({ type }) => type === "command.refused").map(({ facts }) => facts);
     for (let i = 0; i < 100; i++) await refusal(book.leases.renew(stale, 10), "lease_lost");
     expect(await refused()).toHaveLength(1);
     await refusal(book.leases.renew({ ...stale, owner: owner("C") }, 10), "lease_lost");
@@ -154,14 +198,24 @@ describe("refusals (K109)", () => {
     await book.processes.register(external("p", { eventTypes: [{ name: "n", payloadSchema: { type: "number" } }] }));
     await book.processes.setExternalRef("p", { backend: "b", id: "1" });
     await refusal(book.events.append("p", { eventType: "n", payload: "MARKED" }), "event_payload_invalid");
-    await refusal(book.processes.register(external("p", { input: { type: "external", metadata: "MARKED" } })), "registration_conflict");
-    await refusal(book.processes.setExternalRef("p", { backend: "b", id: "MARKED", metadata: "MARKED" }), "external_ref_conflict");
+    await refusal(
+      book.processes.register(external("p", { input: { type: "external", metadata: "MARKED" } })),
+      "registration_conflict",
+    );
+    await refusal(
+      book.processes.setExternalRef("p", { backend: "b", id: "MARKED", metadata: "MARKED" }),
+      "external_ref_conflict",
+    );
     await refusal(book.processes.complete("p", ok("MARKED"), byKey), "completion_authority_refused");
     await book.processes.complete("p", ok(1), byHost);
     await refusal(book.processes.complete("p", ok("MARKED"), byHost), "replay_key_conflict");
     const refused = (await recordsOf(book)).filter(({ type }) => type === "command.refused");
     expect(refused.map(({ facts }) => facts["code"])).toEqual([
-      "event_payload_invalid", "registration_conflict", "external_ref_conflict", "completion_authority_refused", "replay_key_conflict",
+      "event_payload_invalid",
+      "registration_conflict",
+      "external_ref_conflict",
+      "completion_authority_refused",
+      "replay_key_conflict",
     ]);
     expect(refused.every(({ facts, payload }) => typeof facts["commandHash"] === "string" && payload === undefined)).toBe(true);
     expect(JSON.stringify(await recordsOf(book))).not.toContain("MARKED");

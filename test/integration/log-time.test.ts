@@ -105,7 +105,9 @@ describe("handles whose clocks differ (A4)", () => {
 
 describe("times as they are stored (A5)", () => {
   test("are integers of one form, whatever the instant, and order as numbers do", async () => {
-    const instants = [0, 1, 999, 1_000, 999_999_999_999, 1_000_000_000_000, 1_700_000_000_000, 9_999_999_999_999, 10_000_000_000_000, 8.64e15];
+    const instants = [
+      0, 1, 999, 1_000, 999_999_999_999, 1_000_000_000_000, 1_700_000_000_000, 9_999_999_999_999, 10_000_000_000_000, 8.64e15,
+    ];
     const clock = new HandClock(0);
     const book = await open(bookPath(), { clock });
     for (const [i, at] of instants.entries()) {

@@ -24,7 +24,9 @@ describe("a new book", () => {
     const children = Array.from({ length: 8 }, (_, i) => start("first-opens", { path, name: `c${i}`, handles: 2 }));
     await Promise.all(children.map((child) => child.heard(() => true)));
     for (const child of children) child.say("go");
-    const told = (await Promise.all(children.map((child) => child.done()))).map((lines) => lines[1] as { bookIds: string[]; incarnations: string[] });
+    const told = (await Promise.all(children.map((child) => child.done()))).map(
+      (lines) => lines[1] as { bookIds: string[]; incarnations: string[] },
+    );
     expect(new Set(told.flatMap(({ bookIds }) => bookIds)).size).toBe(1);
     expect(new Set(told.flatMap(({ incarnations }) => incarnations)).size).toBe(1);
     const book = await open(path);
@@ -51,21 +53,33 @@ describe("a new book", () => {
     const path = bookPath();
     const book = await open(path);
     await book.processes.register(external("p"));
-    for (const name of readdirSync(dirname(path))) expect([name, statSync(join(dirname(path), name)).mode & 0o777]).toEqual([name, 0o600]);
+    for (const name of readdirSync(dirname(path)))
+      expect([name, statSync(join(dirname(path), name)).mode & 0o777]).toEqual([name, 0o600]);
     expect(readdirSync(dirname(path)).sort()).toEqual(["book.db", "book.db-notify", "book.db-shm", "book.db-wal"]);
   });
 
-  test.each([["full", 2], ["normal", 1]] as const)("pragmas of durability %s are set and read back", async (durability, synchronous) => {
+  test.each([
+    ["full", 2],
+    ["normal", 1],
+  ] as const)("pragmas of durability %s are set and read back", async (durability, synchronous) => {
     const labels: string[] = [];
     const path = bookPath();
     await open(path, { durability, gate: (label) => labels.push(label) });
     expect(labels).toEqual(
-      expect.arrayContaining([`PRAGMA synchronous = ${synchronous}`, "PRAGMA synchronous", "PRAGMA foreign_keys = 1", "PRAGMA foreign_keys", "PRAGMA journal_mode = WAL"]),
+      expect.arrayContaining([
+        `PRAGMA synchronous = ${synchronous}`,
+        "PRAGMA synchronous",
+        "PRAGMA foreign_keys = 1",
+        "PRAGMA foreign_keys",
+        "PRAGMA journal_mode = WAL",
+      ]),
     );
     const mark = labels.findIndex((label) => label.startsWith("PRAGMA application_id"));
     expect(mark).toBeGreaterThanOrEqual(0);
     expect(mark).toBeLessThan(labels.indexOf("PRAGMA journal_mode = WAL"));
-    expect(raw(path, (db) => [db.pragma("journal_mode", { simple: true }), db.pragma("application_id", { simple: true })])).toEqual(["wal", 0x64656564]);
+    expect(
+      raw(path, (db) => [db.pragma("journal_mode", { simple: true }), db.pragma("application_id", { simple: true })]),
+    ).toEqual(["wal", 0x64656564]);
   });
 
   test("opened and closed ten times over, it is as it was", async () => {

@@ -12,7 +12,9 @@ describe("a book opened for reading only", () => {
     const writer = await open(path);
     const reader = await open(path, { readOnly: true, pollIntervalMs: 10 });
     const seen: string[] = [];
-    const watching = reader.processes.watch({ cursor: 0 }).subscribe((change) => "process" in change && seen.push(change.process.id));
+    const watching = reader.processes
+      .watch({ cursor: 0 })
+      .subscribe((change) => "process" in change && seen.push(change.process.id));
     await writer.processes.register(external("p"));
     await until("the reader sees it", () => seen.includes("p"));
     watching.unsubscribe();
@@ -56,9 +58,15 @@ describe("a folder in which nothing may be written", () => {
     await book.close();
     chmodSync(path, 0o444);
     chmodSync(dirname(path), 0o555);
-    const [told] = (await start("read-only-folder", { path }, NOBODY).done()) as [Record<string, { code: string; message: string; name: string }>];
+    const [told] = (await start("read-only-folder", { path }, NOBODY).done()) as [
+      Record<string, { code: string; message: string; name: string }>,
+    ];
     expect(told["write"]).toMatchObject({ name: "DeedbookError", code: "store_read_only" });
-    expect(told["read"]).toMatchObject({ name: "DeedbookError", code: "store_read_only", message: expect.stringContaining("copy it") });
+    expect(told["read"]).toMatchObject({
+      name: "DeedbookError",
+      code: "store_read_only",
+      message: expect.stringContaining("copy it"),
+    });
     expect(["store_read_only", "store_io"]).toContain(told["create"]?.code);
     expect(readdirSync(dirname(path)).sort()).toEqual(["book.db", "book.db-notify"]);
   });

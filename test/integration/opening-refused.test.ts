@@ -1,7 +1,7 @@
 // What is not a book, or lies where none can be: refused before anything is touched, not a byte of it changed.
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { realSystem } from "../../src/core/system.ts";
 import { bookPath, external, folder, intact, open, raw, refusal } from "./support.ts";
@@ -29,7 +29,13 @@ const FOREIGN: readonly (readonly [string, (path: string) => void])[] = [
   ["another application's tables", madeBy((db) => db.exec("CREATE TABLE log (position INTEGER); INSERT INTO log VALUES (1)"))],
   ["another application's id", madeBy((db) => (db.pragma("application_id = 12345"), db.exec("CREATE TABLE head (x)")))],
   ["another application's file in WAL mode", madeBy((db) => (db.pragma("journal_mode = WAL"), db.exec("CREATE TABLE x (y)")))],
-  ["a header cut off", (path) => (madeBy((db) => db.exec("CREATE TABLE x (y)"))(path), writeFileSync(path, readFileSync(path).subarray(0, 60)))],
+  [
+    "a header cut off",
+    (path) => {
+      madeBy((db) => db.exec("CREATE TABLE x (y)"))(path);
+      writeFileSync(path, readFileSync(path).subarray(0, 60));
+    },
+  ],
   ["zeros", (path) => writeFileSync(path, Buffer.alloc(8_192))],
 ];
 
@@ -60,12 +66,15 @@ describe("a file that is not a book", () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  test.each([["path with a NUL", "a\0b"], ["SQLite's name for memory", ":memory:"], ["URI", "file:x.db?mode=memory"], ["empty path", ""], ["blank path", "  "]])(
-    "a %s is input_invalid",
-    async (_name, path) => {
-      expect((await refusal(open(path), "input_invalid")).details.path).toBe("path");
-    },
-  );
+  test.each([
+    ["path with a NUL", "a\0b"],
+    ["SQLite's name for memory", ":memory:"],
+    ["URI", "file:x.db?mode=memory"],
+    ["empty path", ""],
+    ["blank path", "  "],
+  ])("a %s is input_invalid", async (_name, path) => {
+    expect((await refusal(open(path), "input_invalid")).details.path).toBe("path");
+  });
 
   test("a book behind a symbolic link is that book", async () => {
     const path = bookPath();
@@ -101,15 +110,18 @@ describe("a damaged book", () => {
 describe("a file system over a network", () => {
   const nfs = { ...realSystem, statfs: () => 0x6969 };
 
-  test.each([[0x6969, "NFS"], [0x517b, "SMB"], [0xff534d42, "CIFS"], [-11317950, "CIFS"], [0x01021997, "9p"]])(
-    "type %d is store_unsupported before anything is made",
-    async (type, fileSystem) => {
-      const path = bookPath();
-      const error = await refusal(open(path, { system: { ...realSystem, statfs: () => type } }), "store_unsupported");
-      expect(error.details).toEqual({ path, fileSystem });
-      expect(readdirSync(dirname(path))).toEqual([]);
-    },
-  );
+  test.each([
+    [0x6969, "NFS"],
+    [0x517b, "SMB"],
+    [0xff534d42, "CIFS"],
+    [-11317950, "CIFS"],
+    [0x01021997, "9p"],
+  ])("type %d is store_unsupported before anything is made", async (type, fileSystem) => {
+    const path = bookPath();
+    const error = await refusal(open(path, { system: { ...realSystem, statfs: () => type } }), "store_unsupported");
+    expect(error.details).toEqual({ path, fileSystem });
+    expect(readdirSync(dirname(path))).toEqual([]);
+  });
 
   test("is refused for an existing book too, and taken with allowNetworkFileSystem", async () => {
     const path = bookPath();

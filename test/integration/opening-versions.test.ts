@@ -97,7 +97,15 @@ describe("tables of an older version", () => {
   test("stay as they were when the folding process is killed, and the next opening takes over", async () => {
     const { path, head } = await oldBook();
     const before = tablesNow(path);
-    for (const [i, [label, nth]] of ([["create shadow tables", 1], ["beat rebuild", 2], ["swap tables", 1], ["finish rebuild", 1], ["end rebuild", 1]] as const).entries()) {
+    for (const [i, [label, nth]] of (
+      [
+        ["create shadow tables", 1],
+        ["beat rebuild", 2],
+        ["swap tables", 1],
+        ["finish rebuild", 1],
+        ["end rebuild", 1],
+      ] as const
+    ).entries()) {
       const child = start("killed-opening", { path, label, nth, aheadMs: i * 60_000 });
       expect((await child.ended).signal).toBe("SIGKILL");
       expect(tablesNow(path)).toEqual(before);

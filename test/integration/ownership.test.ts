@@ -28,7 +28,8 @@ describe("a former owner (A1)", () => {
     clearWait: (book, lease) => book.processes.clearWait("p", { lease }),
     setExternalRef: (book, lease) => book.processes.setExternalRef("p", { backend: "b", id: "late" }, { lease }),
     recordFirstStarted: (book, lease) => book.processes.recordFirstStarted("p", owner("X"), { lease }),
-    handover: (book, lease) => book.handovers.put("p", { segmentOrdinal: 7, reason: "durationCap", engineState: "late" }, { lease }),
+    handover: (book, lease) =>
+      book.handovers.put("p", { segmentOrdinal: 7, reason: "durationCap", engineState: "late" }, { lease }),
     renew: (book, lease) => book.leases.renew(lease, 60_000),
     complete: (book, lease) => book.processes.completeWithLease(lease, ok("late")),
   };

@@ -3,7 +3,21 @@ import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Book } from "../../src/book.ts";
-import { bookPath, byKey, engine, folder, HandClock, intact, ok, open, owner, raw, recordsOf, refusal, until } from "./support.ts";
+import {
+  bookPath,
+  byKey,
+  engine,
+  folder,
+  HandClock,
+  intact,
+  ok,
+  open,
+  owner,
+  raw,
+  recordsOf,
+  refusal,
+  until,
+} from "./support.ts";
 
 const scope = { sessionId: "s" };
 const EVENTS = 450; // more than two statements of the sweep
@@ -12,8 +26,15 @@ const FOREVER = 9_999_999_999_999;
 /** A finished process with everything that can hang on one. */
 async function full(book: Book, id: string): Promise<string> {
   const wakes = { name: "w", semantics: { wake: { input: "payload" as const } } };
-  const { process } = await book.processes.registerWithGrant(engine(id, { eventTypes: [wakes], wakeTarget: scope }), { scope, descriptor: { label: "old" } });
-  await Promise.all(Array.from({ length: EVENTS }, (_, i) => book.events.append(id, { eventType: "w", payload: "old", replay: { key: `k${i}` } })));
+  const { process } = await book.processes.registerWithGrant(engine(id, { eventTypes: [wakes], wakeTarget: scope }), {
+    scope,
+    descriptor: { label: "old" },
+  });
+  await Promise.all(
+    Array.from({ length: EVENTS }, (_, i) =>
+      book.events.append(id, { eventType: "w", payload: "old", replay: { key: `k${i}` } }),
+    ),
+  );
   await Promise.all(Array.from({ length: 20 }, (_, i) => book.events.ackWake(id, i + 1)));
   await book.handovers.put(id, { segmentOrdinal: 1, reason: "durationCap", engineState: "old" });
   for (let i = 0; i < 3; i++) {

@@ -49,7 +49,9 @@ describe("a file in many hands", () => {
     expect(count("lease.claimed")).toBe(sum(told, "claimed"));
     expect(count("event.appended", terminal)).toBe(sum(told, "completed"));
     expect(count("event.appended", (facts) => !terminal(facts))).toBe(sum(told, "appended") + sum(told, "cancelRequests"));
-    const pruned = records.filter(({ type }) => type === "processes.pruned").flatMap(({ facts }) => facts["processes"] as unknown as unknown[]);
+    const pruned = records
+      .filter(({ type }) => type === "processes.pruned")
+      .flatMap(({ facts }) => facts["processes"] as unknown as unknown[]);
     expect(pruned).toHaveLength(sum(told, "pruned"));
     const left = await book.processes.list({ status: "any" });
     expect(left.processes.length + pruned.length).toBe(sum(told, "registered"));

@@ -37,7 +37,9 @@ describe("a full disk", () => {
     await book.processes.register(engine("p"));
     const head = await book.history.head();
     const tries = Array.from({ length: 400 }, () => book.events.append("p", { eventType: "n", payload: PAYLOAD }));
-    const codes = (await Promise.allSettled(tries)).map((one) => (one.status === "fulfilled" ? "ok" : isDeedbookError(one.reason) ? one.reason.code : String(one.reason)));
+    const codes = (await Promise.allSettled(tries)).map((one) =>
+      one.status === "fulfilled" ? "ok" : isDeedbookError(one.reason) ? one.reason.code : String(one.reason),
+    );
     expect(new Set(codes)).toEqual(new Set(["store_full"]));
     expect(await book.history.head()).toEqual(head);
     await book.events.append("p", { eventType: "n", payload: 1 });
@@ -83,7 +85,11 @@ describe("a fault of the file system", () => {
       },
     });
     await book.processes.register(external("p"));
-    for (armed of ["get processes", "BEGIN READ"]) await refusal(book.processes.list({ status: "any" }).then(() => book.processes.get("p")), "store_io");
+    for (armed of ["get processes", "BEGIN READ"])
+      await refusal(
+        book.processes.list({ status: "any" }).then(() => book.processes.get("p")),
+        "store_io",
+      );
     armed = "read records and bodies";
     await refusal(recordsOf(book), "store_io");
     armed = "";
@@ -113,7 +119,9 @@ describe("one bad command in a batch", () => {
     const book = await open(path, { clock: new HandClock() });
     await Promise.all(["p", "bad"].map((id) => book.processes.register(engine(id))));
     raw(path, (db) => db.prepare("UPDATE t_processes SET lastPosition = 999999 WHERE id = ?").run("bad"));
-    const appends = Array.from({ length: 30 }, (_, i) => book.events.append(i === 17 ? "bad" : "p", { eventType: "n", payload: i }));
+    const appends = Array.from({ length: 30 }, (_, i) =>
+      book.events.append(i === 17 ? "bad" : "p", { eventType: "n", payload: i }),
+    );
     await Promise.allSettled(appends);
     const { events } = await book.events.after("p", 0);
     expect(events.map(({ payload }) => payload)).toEqual(Array.from({ length: 30 }, (_, i) => i).filter((i) => i !== 17));

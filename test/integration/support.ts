@@ -61,10 +61,16 @@ export function engine(id: string, over: Partial<Registration> = {}): Registrati
   return { id, input: { type: "engine", kind: "test" }, disposition: "rerunnable", eventTypes: [{ name: "n" }], ...over };
 }
 
-export const ok = (value: never | string | number | null): { type: "success"; value: string | number | null } => ({ type: "success", value });
+export const ok = (value: string | number | null): { type: "success"; value: string | number | null } => ({
+  type: "success",
+  value,
+});
 export const byHost = { type: "externalOwner", grantedTo: "test" } as const;
 export const byKey = { type: "workflowKey", workflowKey: "k" } as const;
-export const owner = (name: string): { ownerId: string; incarnationId: string } => ({ ownerId: name, incarnationId: `${name}-1` });
+export const owner = (name: string): { ownerId: string; incarnationId: string } => ({
+  ownerId: name,
+  incarnationId: `${name}-1`,
+});
 
 /** The error that a promise rejects with: of this code, or the test fails. */
 export async function refusal<C extends ErrorCode>(work: Promise<unknown>, code: C): Promise<DeedbookError<C>> {
@@ -181,7 +187,9 @@ export class Child {
 /** Starts `children/<name>.mjs` with one argument, as JSON; it is killed when the test ends. */
 export function start(name: string, argument: unknown, as: { uid?: number; gid?: number } = {}): Child {
   const script = fileURLToPath(new URL(`children/${name}.mjs`, import.meta.url));
-  const child = new Child(spawn(process.execPath, [script, JSON.stringify(argument)], { stdio: ["pipe", "pipe", "pipe"], ...as }));
+  const child = new Child(
+    spawn(process.execPath, [script, JSON.stringify(argument)], { stdio: ["pipe", "pipe", "pipe"], ...as }),
+  );
   atEnd(async () => {
     child.kill();
     await child.ended;

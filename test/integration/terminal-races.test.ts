@@ -21,7 +21,10 @@ const ACTS: Record<string, Act> = {
   fail: { ends: "failed", run: (book) => book.processes.complete("p", failure, byKey) },
   cancel: { ends: "cancelled", run: (book) => book.processes.complete("p", ended, byKey) },
   abandon: { ends: "abandoned", run: (book) => book.processes.complete("p", gone, byKey) },
-  "declared end": { ends: "failed", run: (book) => book.events.append("p", { eventType: "end", payload: "boom", replay: { key: "e" } }) },
+  "declared end": {
+    ends: "failed",
+    run: (book) => book.events.append("p", { eventType: "end", payload: "boom", replay: { key: "e" } }),
+  },
   "request to cancel": { run: (book) => book.events.requestCancel("p", "please") },
   "request to abandon": { run: (book) => book.processes.requestAbandon("p", { requestedBy: "me" }) },
   "take over": { run: (book) => book.leases.claim("p", owner("B"), 60_000) },
@@ -42,7 +45,15 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 }
 
 /** Runs a pair on a fresh process of two handles and judges what came of it. */
-async function race(a: Book, b: Book, clock: HandClock, first: string, second: string, atOnce: boolean, lapsed: boolean): Promise<void> {
+async function race(
+  a: Book,
+  b: Book,
+  clock: HandClock,
+  first: string,
+  second: string,
+  atOnce: boolean,
+  lapsed: boolean,
+): Promise<void> {
   const end = { name: "end", semantics: { terminal: { state: "failed" as const, awaitOutput: "payload" as const } } };
   await a.processes.register(engine("p", { eventTypes: [end] }));
   const claim = await a.leases.claim("p", owner("A"), 1_000);

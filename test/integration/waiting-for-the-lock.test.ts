@@ -107,17 +107,29 @@ describe("an AbortSignal", () => {
 
 describe("the queue", () => {
   test("holds 100,000 commands; more are store_busy at once, and all that waits ends at closing", async () => {
-    const bus = new CommandBus({ ledger: { execute: () => Promise.resolve({ kind: "busy" }) }, clock: systemClock, random: systemRandom() });
+    const bus = new CommandBus({
+      ledger: { execute: () => Promise.resolve({ kind: "busy" }) },
+      clock: systemClock,
+      random: systemRandom(),
+    });
     const codes = new Map<string, number>();
     const count = (code: string): void => void codes.set(code, (codes.get(code) ?? 0) + 1);
     const submission = { command: { type: "any" }, meta: { commandId: "c" } };
     const all = Array.from({ length: QUEUE_COMMANDS_MAX + 3 }, () =>
-      bus.submit("any", submission, 3_600_000).then(() => count("done"), (error: unknown) => count(isDeedbookError(error) ? error.code : String(error))),
+      bus.submit("any", submission, 3_600_000).then(
+        () => count("done"),
+        (error: unknown) => count(isDeedbookError(error) ? error.code : String(error)),
+      ),
     );
     await until("the surplus is refused", () => codes.size > 0);
     expect([...codes]).toEqual([["store_busy", 3]]);
     await bus.close();
     await Promise.all(all);
-    expect(codes).toEqual(new Map([["store_busy", 3], ["store_closed", QUEUE_COMMANDS_MAX]]));
+    expect(codes).toEqual(
+      new Map([
+        ["store_busy", 3],
+        ["store_closed", QUEUE_COMMANDS_MAX],
+      ]),
+    );
   });
 });

@@ -1,7 +1,7 @@
 // Scenarios by chance: a few ids, some of the operations, time that passes, and the shapes that bugs need; and how they shrink.
 import * as fc from "fast-check";
 import type { Op } from "../../src/testing/model/calls.ts";
-import type { Json } from "../../src/testing/model/json.ts";
+import { isObject, type Json, type JsonObject } from "../../src/testing/model/json.ts";
 import { Draw } from "./draw.ts";
 import { Plot } from "./plot.ts";
 import type { Scenario, Step } from "./scenario.ts";
@@ -94,9 +94,9 @@ function* plainer({ op, args }: Step): IterableIterator<Json[]> {
   for (const [i, arg] of args.entries()) {
     const put = (value: Json): Json[] => args.map((other, j) => (j === i ? value : other));
     if (op.startsWith("time.") && typeof arg === "number" && arg > 1) yield put(arg >> 1);
-    if (typeof arg !== "object" || arg === null || Array.isArray(arg)) continue;
-    for (const name of OPTIONAL) if (Object.hasOwn(arg, name)) yield put(without(arg as Record<string, Json>, name));
-    const eventTypes = (arg as Record<string, Json>)["eventTypes"];
+    if (!isObject(arg)) continue;
+    for (const name of OPTIONAL) if (Object.hasOwn(arg, name)) yield put(without(arg, name));
+    const { eventTypes } = arg;
     if (Array.isArray(eventTypes))
       for (const k of eventTypes.keys()) yield put({ ...arg, eventTypes: eventTypes.filter((_, at) => at !== k) as Json });
   }
@@ -125,6 +125,6 @@ const OPTIONAL = [
   "status",
 ];
 
-function without(value: Record<string, Json>, name: string): Json {
+function without(value: JsonObject, name: string): Json {
   return Object.fromEntries(Object.entries(value).filter(([key]) => key !== name));
 }

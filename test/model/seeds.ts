@@ -28,33 +28,31 @@ export function runs(count: number): number {
   return Math.max(1, Math.round(count * FACTOR));
 }
 
-/** Checks a property over generated cases; a failure shows the shrunk steps, the seed and the path. */
-export async function check(
+/** Checks a property over generated cases; a failure shows the shrunk case, the seed and the path. */
+export async function check<T = Scenario>(
   property: string,
   count: number,
-  arbitrary: fc.Arbitrary<Scenario>,
-  holds: (scenario: Scenario) => Promise<void>,
+  arbitrary: fc.Arbitrary<T>,
+  holds: (value: T) => Promise<void>,
+  lines: (value: T) => readonly string[] = (value) => (value as Scenario).steps.map(shown),
 ): Promise<number> {
   const seed = seedFor(property);
   const numRuns = runs(count);
-  const details = await fc.check(fc.asyncProperty(arbitrary, holds), {
-    seed,
-    numRuns,
-    ...(PATH === undefined ? {} : { path: PATH }),
-  });
-  if (details.failed) throw new Error(failure(property, details));
+  const path = PATH === undefined ? {} : { path: PATH };
+  const details = await fc.check(fc.asyncProperty(arbitrary, holds), { seed, numRuns, ...path });
+  if (details.failed) throw new Error(failure(property, details, lines));
   console.log(`${property}: ${details.numRuns} cases from seed ${seed} (DEEDBOOK_SEED="${BASE}")`);
   return details.numRuns;
 }
 
-function failure(property: string, details: fc.RunDetails<[Scenario]>): string {
-  const steps = details.counterexample?.[0].steps ?? [];
+function failure<T>(property: string, details: fc.RunDetails<[T]>, lines: (value: T) => readonly string[]): string {
+  const value = details.counterexample?.[0];
   const error = details.errorInstance;
   return [
-    `"${property}" does not hold, found in case ${details.numRuns}, shrunk ${details.numShrinks} times to ${steps.length} steps:`,
-    ...steps.map((step) => `  ${shown(step)}`),
+    `"${property}" does not hold, found in case ${details.numRuns}, shrunk ${details.numShrinks} times to:`,
+    ...(value === undefined ? [] : lines(value).map((line) => `  ${line}`)),
     error instanceof Error ? (error.stack ?? error.message) : String(error),
     `again with: DEEDBOOK_SEED="${BASE}" DEEDBOOK_PATH="${details.counterexamplePath ?? ""}"`,
-    `as JSON: ${JSON.stringify({ steps })}`,
+    `as JSON: ${JSON.stringify(value)}`,
   ].join("\n");
 }

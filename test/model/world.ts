@@ -36,7 +36,11 @@ export class SteppedClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, Math.min(ms, 2));
-      signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason as Error)), { once: true });
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener("abort", stop, { once: true });
     });
   }
 

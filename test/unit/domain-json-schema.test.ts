@@ -83,7 +83,10 @@ describe("a schema", () => {
     const schema = { definitions: { a: { type: "string" } }, $defs: { a: { type: "string" } }, maxLength: 1 };
     expect(fits({ ...schema, $ref: "#/definitions/a" }, "long")).toBe(true);
     expect(fits({ ...schema, $ref: "#/definitions/a" }, 1)).toBe(false);
+    expect(fits({ ...schema, $ref: "#/definitions/a", allOf: [false] }, "long")).toBe(true);
+    expect(fits({ ...schema, items: { $id: "http://x/other", $ref: "#/definitions/a" } }, ["x"])).toBe(true);
     expect(fits({ ...IN_2019, ...schema, $ref: "#/$defs/a" }, "long")).toBe(false);
+    expect(fits({ ...IN_2019, ...schema, maxLength: 9, $ref: "#/$defs/a", allOf: [false] }, "long")).toBe(false);
   });
 });
 

@@ -1,10 +1,11 @@
 // The ledger in memory: the same handlers and projections over ordered trees, all or nothing by their snapshots.
 import type { Observable } from "rxjs";
+import { publishClockNotes } from "../../core/diagnostics.ts";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
 import { unreachable } from "../../core/invariant.ts";
 import { BATCH_WORK_MS, CHUNK_RECORDS, DEFAULT_LIMITS, PAGE_BYTES_MAX } from "../../core/limits.ts";
 import { allFailed, Batch, gather, type BatchParts, type Transaction } from "../batch.ts";
-import { parseBody, readBodies } from "../bodies.ts";
+import { parseBody, readBodies, textBytes } from "../bodies.ts";
 import type { Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import { digestTable, foldThrough, SWEEPS } from "../fold.ts";
 import { systemSubmission, type BookOptions } from "../opening.ts";
@@ -23,12 +24,15 @@ export class MemoryLedger implements Ledger {
   private closed = false;
   readonly hints$: Observable<unknown>;
 
-  constructor(state: MemoryState, parts: LedgerParts, options: BookOptions) {
+  constructor(state: MemoryState, parts: LedgerParts, options: BookOptions & { readOnly: boolean }) {
     this.state = state;
     this.parts = parts;
     this.projector = parts.projector();
     this.hints$ = state.committed$;
-    this.open(options);
+    tablesOf(state, parts.tables);
+    if (!options.readOnly) this.open(options);
+    else if (state.tip.position === 0)
+      throw new DeedbookError("store_read_only", { operation: "open an empty store (open it for writing first)" });
   }
 
   private open(options: BookOptions): void {
@@ -76,16 +80,20 @@ export class MemoryLedger implements Ledger {
       env: (t) => parts.envOf((request) => t.read(request)),
       overtime: () => parts.clock.monotonic() - start >= BATCH_WORK_MS,
     };
+    parts.time.saw(state.tip);
     const work = new Batch(transaction, batchParts, state.tip);
     try {
       const outcomes = work.run(batch);
       state.tip = work.tip;
+      parts.rules.settled(true);
+      publishClockNotes(work.clockNotes);
       if (work.appended > 0) state.committed$.next(work.tip.position);
       return outcomes;
     } catch (error) {
       tables.restore(before.tables);
       state.log.length = before.length;
       this.projector = parts.projector();
+      parts.rules.settled(false);
       if (batch.length === 1 || isDeedbookError(error)) return batch.map(() => ({ kind: "fault", error: error as Error }));
       const middle = batch.length >> 1;
       const first = this.attempt(batch.slice(0, middle));
@@ -190,7 +198,7 @@ function page(state: MemoryState, range: RecordRange): RawRecord[] {
   let size = 0;
   for (let i = 0; i < last - first + 1 && found.length < range.limit; i++) {
     const record = state.log[(range.reverse === true ? last - i : first + i) - 1] as RawRecord;
-    size += record.facts.length + (record.payload?.length ?? 0);
+    size += textBytes(record);
     if (found.length > 0 && size > PAGE_BYTES_MAX) break;
     found.push(range.payloads === true ? record : { ...record, salt: null, payload: null });
   }

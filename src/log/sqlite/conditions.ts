@@ -21,11 +21,13 @@ export function bound(prefix: Key): SqlValue[] {
   return prefix.filter((cell): cell is string | number => cell !== null);
 }
 
-export function comparison(condition: Condition): string {
-  if ("is" in condition) return condition.is === null ? `${condition.column} IS NULL` : `${condition.column} = ?`;
-  if ("isNot" in condition) return condition.isNot === null ? `${condition.column} IS NOT NULL` : `${condition.column} <> ?`;
-  if ("atLeast" in condition) return `${condition.column} >= ?`;
-  return "below" in condition ? `${condition.column} < ?` : `${condition.column} <= ?`;
+/** `+` keeps a column that the asked index lacks from choosing another index, and with it another order that must be sorted. */
+export function comparison(condition: Condition, indexed: readonly string[]): string {
+  const column = indexed.includes(condition.column) ? condition.column : `+${condition.column}`;
+  if ("is" in condition) return condition.is === null ? `${column} IS NULL` : `${column} = ?`;
+  if ("isNot" in condition) return condition.isNot === null ? `${column} IS NOT NULL` : `${column} <> ?`;
+  if ("atLeast" in condition) return `${column} >= ?`;
+  return "below" in condition ? `${column} < ?` : `${column} <= ?`;
 }
 
 function conditionValue(condition: Condition): Cell {
@@ -36,7 +38,7 @@ function conditionValue(condition: Condition): Cell {
 }
 
 export function whereShape(where: readonly Condition[] | undefined): string {
-  return where === undefined ? "" : where.map(comparison).join("&");
+  return where === undefined ? "" : where.map((condition) => comparison(condition, [])).join("&");
 }
 
 export function whereValues(where: readonly Condition[] | undefined): SqlValue[] {

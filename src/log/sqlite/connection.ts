@@ -13,6 +13,8 @@ export interface ConnectionOptions {
   readOnly: boolean;
   durability: "full" | "normal";
   gate: Gate | undefined;
+  /** Milliseconds that reads, opening and closing wait for a taken lock. */
+  lockTimeoutMs: number;
   /** Pages the file may grow to; undefined: as many as SQLite allows. */
   pagesMax: number | undefined;
 }
@@ -109,6 +111,12 @@ export class Connection {
         ? new DeedbookError("store_busy", { waitedMs: 0 }, { cause: error })
         : (storeFault(error, operation) ?? error);
     }
+  }
+
+  /** Rolls back what was written: other bodies will lie at its positions. */
+  undo(): void {
+    this.safeRollback();
+    this.rows.forget();
   }
 
   safeRollback(): void {

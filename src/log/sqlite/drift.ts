@@ -3,7 +3,7 @@ import type { Projector } from "../decision.ts";
 import { digestTable, foldThrough, SWEEPS, type Upcast } from "../fold.ts";
 import { retryBusy } from "../lock.ts";
 import type { Clock, Random } from "../../core/clock.ts";
-import { CHUNK_RECORDS, LOCK_TIMEOUT_MS_DEFAULT } from "../../core/limits.ts";
+import { CHUNK_RECORDS } from "../../core/limits.ts";
 import type { DriftReport, RawRecord, RecordRange, Watch } from "../port.ts";
 import type { Row, TableDef } from "../rows.ts";
 import { checkHead, connect, Connection, type ConnectionOptions } from "./connection.ts";
@@ -26,7 +26,7 @@ type ReadPage = (connection: Connection, range: RecordRange) => readonly RawReco
 export async function driftOf(options: ConnectionOptions, parts: DriftParts, page: ReadPage, watch: Watch): Promise<DriftReport> {
   const connection = new Connection(connect({ ...options, readOnly: true }), parts.tables);
   try {
-    await retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => connection.driver.holdState());
+    await retryBusy({ ...parts, timeoutMs: options.lockTimeoutMs }, () => connection.driver.holdState());
     const head = connection.head();
     checkHead(head, parts.projectionVersion);
     return await compare(connection, head.position, parts, page, watch);

@@ -52,17 +52,28 @@ export class Driver {
     return statement;
   }
 
-  private wrap(label: string, sql: string): Statement {
+  /** As `prepare`, for statements whose rows come as arrays. */
+  prepareRaw(label: string, sql: string): Statement {
+    const known = this.prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.wrap(label, sql, true);
+    this.prepared.set(sql, statement);
+    return statement;
+  }
+
+  private wrap(label: string, sql: string, raw = false): Statement {
     const inner = this.db.prepare<SqlValue[]>(sql);
+    if (raw) inner.raw(true);
     const gate = this.gate;
-    const pass = gate === undefined ? undefined : (): void => gate(label);
+    if (gate === undefined) return Object.assign(inner, { label, sql });
+    const pass = (): void => gate(label);
     return {
       label,
       sql,
-      get: pass === undefined ? (...v) => inner.get(...v) : (...v) => (pass(), inner.get(...v)),
-      all: pass === undefined ? (...v) => inner.all(...v) : (...v) => (pass(), inner.all(...v)),
-      run: pass === undefined ? (...v) => inner.run(...v) : (...v) => (pass(), inner.run(...v)),
-      iterate: pass === undefined ? (...v) => inner.iterate(...v) : (...v) => (pass(), inner.iterate(...v)),
+      get: (...v) => (pass(), inner.get(...v)),
+      all: (...v) => (pass(), inner.all(...v)),
+      run: (...v) => (pass(), inner.run(...v)),
+      iterate: (...v) => (pass(), inner.iterate(...v)),
     };
   }
 
@@ -151,4 +162,13 @@ export function storeFault(error: unknown, operation: string): DeedbookError | u
   if (code.startsWith("SQLITE_READONLY")) return new DeedbookError("store_read_only", { operation }, options);
   if (DAMAGE.test(code)) return new DeedbookError("store_corrupt", { reason: (error as Error).message }, options);
   return new DeedbookError("store_io", { operation }, options);
+}
+
+/** What `work` gives; SQLite's errors come out as store faults. */
+export function inOurWords<T>(operation: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw storeFault(error, operation) ?? error;
+  }
 }

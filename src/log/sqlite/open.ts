@@ -1,5 +1,5 @@
 // Opening a book's file: checked before it is touched, made or taken up in one immediate transaction.
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { DeedbookError } from "../../core/errors.ts";
 import type { System } from "../../core/system.ts";
 import { Batch } from "../batch.ts";
@@ -11,7 +11,7 @@ import { openNotify, type Notify } from "../notify.ts";
 import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
-import { storeFault, type Driver } from "./driver.ts";
+import { sqliteCode, storeFault, type Driver } from "./driver.ts";
 import { BOOK_MODE, identityOf, inspectFile, noteOpen, realPath } from "./file.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
@@ -23,7 +23,6 @@ export interface OpenOptions extends ConnectionOptions, BookOptions {
   create: boolean;
   fork: boolean;
   allowNetworkFileSystem: boolean;
-  lockTimeoutMs: number;
   pollIntervalMs: number;
   system: System;
   onProgress: ((progress: Progress) => void) | undefined;
@@ -177,7 +176,7 @@ function faults<T>(options: OpenOptions, work: () => T): T {
   } catch (error) {
     const fault = storeFault(error, "open");
     if (fault === undefined) throw error;
-    if (fault.code === "store_io" && options.readOnly)
+    if (sqliteCode(error)?.startsWith("SQLITE_CANTOPEN") === true && existsSync(options.path))
       throw new DeedbookError(
         "store_read_only",
         { operation: "open (a WAL file needs a writable folder: copy it there)" },

@@ -68,8 +68,7 @@ function recoveryOf(
   if (known !== undefined && (known.incarnation > incarnation.number || (sameFile && known.position > head.position)))
     return {
       reason: options.fork ? "forked" : "lostTail",
-      lostFrom: head.position + 1,
-      lostTo: Math.max(known.position, head.position + 1),
+      ...(known.position > head.position ? { lostFrom: head.position + 1, lostTo: known.position } : {}),
     };
   if (options.fork) return { reason: "forked" };
   const keys = connection.keys();

@@ -73,7 +73,8 @@ function createTable(table: TableDef, set: string): string {
 /** Index names cannot be changed, and a set that is swapped in keeps its own: the epoch of the tables tells them apart. */
 function createIndex(table: TableDef, index: IndexDef, set: string, epoch: number): string {
   const where = index.where === undefined ? "" : ` WHERE ${literalConditions(index.where)}`;
-  return `CREATE INDEX IF NOT EXISTS i${epoch}_${index.name} ON ${tableName(table.name, set)} (${index.columns.join(", ")})${where};\n`;
+  const kind = index.unique === true ? "UNIQUE INDEX" : "INDEX";
+  return `CREATE ${kind} IF NOT EXISTS i${epoch}_${index.name} ON ${tableName(table.name, set)} (${index.columns.join(", ")})${where};\n`;
 }
 
 function sqlType(type: ColumnType): string {

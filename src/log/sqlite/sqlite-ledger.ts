@@ -1,8 +1,9 @@
 // The ledger on one SQLite file: a batch is one immediate transaction, a read is one state.
 import { chmodSync } from "node:fs";
 import { type Observable } from "rxjs";
+import { publishClockNotes } from "../../core/diagnostics.ts";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
-import { BATCH_WORK_MS, LOCK_TIMEOUT_MS_DEFAULT } from "../../core/limits.ts";
+import { BATCH_WORK_MS } from "../../core/limits.ts";
 import { allFailed, Batch, gather, type BatchParts } from "../batch.ts";
 import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
@@ -11,11 +12,11 @@ import { retryBusy } from "../lock.ts";
 import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import { checkHead, reopen, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { driftOf } from "./drift.ts";
-import { isBusy, sqliteCode, storeFault } from "./driver.ts";
+import { inOurWords, isBusy, storeFault } from "./driver.ts";
 import { BOOK_MODE } from "./file.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { sweepSlice } from "./sweep.ts";
-import { rememberUnknown } from "../unknown-commits.ts";
+import { commitUnknown } from "../unknown-commits.ts";
 import { rawPage, transactionOn } from "./transaction.ts";
 
 /** What a committed batch is announced by. */
@@ -65,14 +66,14 @@ export class SqliteLedger implements Ledger {
       this.reopenLost();
       this.connection.driver.begin.run();
     } catch (error) {
-      return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? asError(error));
+      return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? error);
     }
     try {
       work = this.batchOn(this.currentHead());
       outcomes = work.run(batch);
       if (work.appended > 0) this.connection.writeHead(work.tip);
     } catch (error) {
-      this.connection.safeRollback();
+      this.connection.undo();
       return this.afterFault(batch, error);
     }
     return this.commit(batch.slice(0, outcomes.length), work, outcomes);
@@ -80,11 +81,12 @@ export class SqliteLedger implements Ledger {
 
   /** Store faults fail the batch at once; damage and errors of logic are tried in halves, so that one command fails alone. */
   private afterFault(batch: readonly Submission[], error: unknown): Executed {
-    this.startAnew();
+    this.projector = this.parts.projector();
+    this.parts.rules.settled(false);
     if (isBusy(error)) return { kind: "busy" };
     const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
     const alone = batch.length === 1 || this.ended !== undefined;
-    if (alone || (fault !== undefined && fault.code !== "store_corrupt")) return allFailed(batch, fault ?? asError(error));
+    if (alone || (fault !== undefined && fault.code !== "store_corrupt")) return allFailed(batch, fault ?? error);
     const middle = batch.length >> 1;
     const first = this.attempt(batch.slice(0, middle));
     if (first.kind === "busy" || first.outcomes.length < middle) return first;
@@ -92,14 +94,9 @@ export class SqliteLedger implements Ledger {
     return second.kind === "busy" ? first : { kind: "done", outcomes: [...first.outcomes, ...second.outcomes] };
   }
 
-  /** After a rollback: neither what was projected nor the bodies at its positions are the log's. */
-  private startAnew(): void {
-    this.projector = this.parts.projector();
-    this.connection.rows.forget();
-  }
-
   private commit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[]): Executed {
     if (work.appended === 0) {
+      this.parts.rules.settled(true); // nothing to commit: repeats were only counted
       this.connection.safeRollback();
       return { kind: "done", outcomes };
     }
@@ -108,21 +105,22 @@ export class SqliteLedger implements Ledger {
     } catch (error) {
       return this.afterFailedCommit(batch, work, outcomes, error);
     }
+    this.parts.rules.settled(true);
+    publishClockNotes(work.clockNotes);
     this.announcer.committed(work.tip, this.lastEnv as Env);
     return { kind: "done", outcomes };
   }
 
   /** Busy is not yet a failure. After any other error nobody knows: the connection is given up and opened anew. */
   private afterFailedCommit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[], error: unknown): Executed {
+    this.parts.rules.settled(false);
     if (isBusy(error) && this.connection.driver.inTransaction) {
-      this.connection.safeRollback();
-      this.startAnew();
+      this.connection.undo();
+      this.projector = this.parts.projector();
       return { kind: "busy" };
     }
-    const commandIds = batch.map((submission) => submission.meta.commandId);
     const afterPosition = work.tip.position - work.appended;
-    const unknown = new DeedbookError("commit_unknown", { commandIds, afterPosition }, { cause: error });
-    rememberUnknown(unknown, outcomes);
+    const unknown = commitUnknown(batch, afterPosition, outcomes, error);
     this.lost = true;
     this.projector = this.parts.projector();
     this.connection.safeRollback();
@@ -211,9 +209,10 @@ export class SqliteLedger implements Ledger {
   }
 
   rebuild(watch: Watch = {}): Promise<void> {
-    if (this.ended !== undefined) return Promise.reject(this.ended);
     if (this.options.readOnly) return Promise.reject(new DeedbookError("store_read_only", { operation: "rebuild" }));
-    return rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), watch);
+    return this.retrying("rebuild", () => undefined).then(() =>
+      rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), watch),
+    );
   }
 
   drift(watch: Watch = {}): Promise<DriftReport> {
@@ -221,6 +220,7 @@ export class SqliteLedger implements Ledger {
   }
 
   async backup(path: string): Promise<void> {
+    await this.retrying("backup", () => this.connection.head());
     await this.connection.driver.backup(path);
     chmodSync(path, BOOK_MODE);
   }
@@ -241,16 +241,6 @@ export class SqliteLedger implements Ledger {
   }
 
   private busyRetried<T>(operation: string, attempt: () => T): Promise<T> {
-    return retryBusy({ ...this.parts, timeoutMs: LOCK_TIMEOUT_MS_DEFAULT }, () => {
-      try {
-        return attempt();
-      } catch (error) {
-        throw sqliteCode(error) === undefined ? error : (storeFault(error, operation) as DeedbookError);
-      }
-    });
+    return retryBusy({ ...this.parts, timeoutMs: this.options.lockTimeoutMs }, () => inOurWords(operation, attempt));
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,6 +1,7 @@
 // Every statement of the ledger: those of the log by name, those of the tables made from their descriptions.
+// `LIMIT +?`: a bare `LIMIT ?` makes SQLite look at the value, and prepare the statement anew, at every call.
 import { invariant } from "../../core/invariant.ts";
-import type { Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
+import type { Cell, Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
 import type { Driver, SqlValue, Statement } from "./driver.ts";
 import { beyond, bound, comparison, equals, prefixShape, whereShape, whereValues } from "./conditions.ts";
 import { literalConditions, tableName } from "./schema.ts";
@@ -21,15 +22,15 @@ export function logStatements(driver: Driver) {
     setHead: p("write head", "UPDATE head SET position = ?, link = ?, at = ?, bootId = ?, monotonicMs = ? WHERE id = 1"),
     keys: p("read keys", "SELECT secret, identityKey, device, inode, rebuild FROM keys WHERE id = 1"),
     link: p("read link", "SELECT link FROM log WHERE position = ?"),
-    forward: p("read records", `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`),
+    forward: p("read records", `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position LIMIT +?`),
     backward: p(
       "read records back",
-      `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position DESC LIMIT ?`,
+      `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position DESC LIMIT +?`,
     ),
-    forwardFull: p("read records and bodies", `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position LIMIT ?`),
+    forwardFull: p("read records and bodies", `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position LIMIT +?`),
     backwardFull: p(
       "read records and bodies back",
-      `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position DESC LIMIT ?`,
+      `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position DESC LIMIT +?`,
     ),
   };
 }
@@ -40,6 +41,7 @@ export class TableStatements {
   private readonly set: string;
   private readonly tables: ReadonlyMap<string, TableDef>;
   private readonly cache = new Map<string, Statement>();
+  private readonly columnNames = new Map<string, readonly string[]>();
 
   constructor(driver: Driver, tables: readonly TableDef[], set: string) {
     this.driver = driver;
@@ -54,15 +56,18 @@ export class TableStatements {
         table,
         () => `SELECT ${this.columns(table)} FROM ${this.name(table)} WHERE ${equals(this.def(table).key)}`,
         `get ${table}`,
+        true,
       );
-    return statement.get(...(key as SqlValue[])) as Row | undefined;
+    const cells = statement.get(...(key as SqlValue[])) as Cell[] | undefined;
+    return cells === undefined ? undefined : rowOf(this.names(table), cells);
   }
 
   scan(request: ScanRequest): Row[] {
     const shape = `scan ${request.scan} ${request.index ?? ""} ${prefixShape(request.prefix)} ${request.after?.length ?? ""} ${whereShape(request.where)} ${request.reverse === true ? "r" : ""}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => this.scanSql(request), `scan ${request.scan}`);
+    const statement = this.cache.get(shape) ?? this.make(shape, () => this.scanSql(request), `scan ${request.scan}`, true);
     const values = [...bound(request.prefix), ...(request.after ?? []), ...whereValues(request.where), request.limit];
-    return statement.all(...values) as Row[];
+    const names = this.names(request.scan);
+    return (statement.all(...values) as Cell[][]).map((cells) => rowOf(names, cells));
   }
 
   count(table: string, index: string | undefined, prefix: Key, where: readonly Condition[] | undefined): number {
@@ -80,7 +85,7 @@ export class TableStatements {
         if (request.after !== undefined) all.push(beyond(columns.slice(0, request.after.length), false));
       });
       const list = columns.join(", ");
-      return `SELECT ${list}, count(*) AS n FROM ${this.name(request.groups)}${conditions} GROUP BY ${list} ORDER BY ${list} LIMIT ?`;
+      return `SELECT ${list}, count(*) AS n FROM ${this.name(request.groups)}${conditions} GROUP BY ${list} ORDER BY ${list} LIMIT +?`;
     };
     const statement = this.cache.get(shape) ?? this.make(shape, sql, `groups ${request.groups}`);
     return statement.all(...((request.after ?? []) as SqlValue[]), request.limit) as Row[];
@@ -144,7 +149,7 @@ export class TableStatements {
     const { key } = this.def(table);
     const shape = `removeSome ${table} ${prefix.length}`;
     const sql = (): string =>
-      `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${equals(key.slice(0, prefix.length))} LIMIT ?)`;
+      `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${equals(key.slice(0, prefix.length))} LIMIT +?)`;
     const statement = this.cache.get(shape) ?? this.make(shape, sql, `sweep ${table}`);
     return statement.run(...(prefix as SqlValue[]), limit).changes;
   }
@@ -162,7 +167,7 @@ export class TableStatements {
     });
     const order =
       rest.length === 0 ? "" : ` ORDER BY ${rest.map((c) => (request.reverse === true ? `${c} DESC` : c)).join(", ")}`;
-    return `SELECT ${this.columns(request.scan)} FROM ${this.name(request.scan)}${conditions}${order} LIMIT ?`;
+    return `SELECT ${this.columns(request.scan)} FROM ${this.name(request.scan)}${conditions}${order} LIMIT +?`;
   }
 
   private countSql(table: string, index: string | undefined, prefix: Key, where: readonly Condition[] | undefined): string {
@@ -181,12 +186,12 @@ export class TableStatements {
     const all = prefix.map((cell, i) => (cell === null ? `${columns[i]} IS NULL` : `${columns[i]} = ?`));
     between?.(all);
     if (def?.where !== undefined) all.push(literalConditions(def.where));
-    for (const condition of where ?? []) all.push(comparison(condition));
+    for (const condition of where ?? []) all.push(comparison(condition, columns));
     return all.length === 0 ? "" : ` WHERE ${all.join(" AND ")}`;
   }
 
-  private make(shape: string, sql: () => string, label: string): Statement {
-    const statement = this.driver.prepare(label, sql());
+  private make(shape: string, sql: () => string, label: string, raw = false): Statement {
+    const statement = raw ? this.driver.prepareRaw(label, sql()) : this.driver.prepare(label, sql());
     this.cache.set(shape, statement);
     return statement;
   }
@@ -209,10 +214,25 @@ export class TableStatements {
   }
 
   private columns(table: string): string {
-    return Object.keys(this.def(table).columns).join(", ");
+    return this.names(table).join(", ");
+  }
+
+  private names(table: string): readonly string[] {
+    const known = this.columnNames.get(table);
+    if (known !== undefined) return known;
+    const names = Object.keys(this.def(table).columns);
+    this.columnNames.set(table, names);
+    return names;
   }
 
   private name(table: string): string {
     return tableName(table, this.set);
   }
+}
+
+/** Rows come as arrays and are made into objects here: half the time of having the driver make them. */
+function rowOf(names: readonly string[], cells: readonly Cell[]): Row {
+  const row: Record<string, Cell> = {};
+  for (let i = 0; i < names.length; i++) row[names[i] as string] = cells[i] as Cell;
+  return row;
 }

@@ -2,15 +2,19 @@
 import type { Clock } from "../../core/clock.ts";
 import { SLICE_ROWS, SLICE_WORK_MS } from "../../core/limits.ts";
 import { SWEEPS } from "../fold.ts";
-import type { Connection } from "./connection.ts";
+import { checkHead, type Connection } from "./connection.ts";
 
 /** Deletes for about `SLICE_WORK_MS`; true when there is more to do. */
-export function sweepSlice(connection: Connection, parts: { swept: readonly string[]; clock: Clock }): boolean {
+export function sweepSlice(
+  connection: Connection,
+  parts: { swept: readonly string[]; projectionVersion: number; clock: Clock },
+): boolean {
   const { tables } = connection;
   if (tables.scan({ scan: SWEEPS, prefix: [], limit: 1 }).length === 0) return false;
   const start = parts.clock.monotonic();
   const overtime = (): boolean => parts.clock.monotonic() - start >= SLICE_WORK_MS;
   return connection.within("sweep", () => {
+    checkHead(connection.head(), parts.projectionVersion);
     for (;;) {
       const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
       if (next === undefined) return false;

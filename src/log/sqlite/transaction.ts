@@ -1,6 +1,7 @@
 // What a batch needs of an open transaction, and pages of history, on one connection.
 import { PAGE_BYTES_MAX } from "../../core/limits.ts";
 import type { Transaction } from "../batch.ts";
+import { textBytes } from "../bodies.ts";
 import type { RawRecord, RecordRange } from "../port.ts";
 import type { Connection } from "./connection.ts";
 
@@ -36,7 +37,7 @@ export function rawPage({ log }: Connection, range: RecordRange): RawRecord[] {
   let size = 0;
   const rows = statement.iterate(range.after ?? 0, range.through ?? Number.MAX_SAFE_INTEGER, range.limit);
   for (const row of rows as IterableIterator<RawRecord>) {
-    size += row.facts.length + (row.payload?.length ?? 0);
+    size += textBytes(row);
     if (page.length > 0 && size > PAGE_BYTES_MAX) break;
     page.push(row);
   }

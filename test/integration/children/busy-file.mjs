@@ -45,7 +45,7 @@ async function workOn(book, id, owner) {
 const ROLES = {
   async worker() {
     const book = await openBook(path, options);
-    for (let idle = 0; !stopped || idle < 2; ) {
+    for (let idle = 0; !stopped || idle < 2;) {
       const { processes } = await book.processes.list({}, { limit: 20 });
       for (const { id } of processes) await workOn(book, id, { ownerId: name, incarnationId: name });
       idle = processes.length === 0 ? idle + 1 : 0;

@@ -35,7 +35,7 @@ async function records(book) {
 }
 
 async function changes(book) {
-  for (let more = true; more; ) {
+  for (let more = true; more;) {
     const page = await book.processes.changedSince(cursorOf("changes"), 7);
     await handled();
     step(() => {

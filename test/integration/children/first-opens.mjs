@@ -6,7 +6,9 @@ const { path, name, handles } = argument;
 await go();
 const books = await Promise.all(Array.from({ length: handles }, () => openBook(path)));
 await Promise.all(
-  books.map((book, i) => book.processes.register({ id: `${name}-${i}`, input: { type: "external" }, disposition: "externallyOwned" })),
+  books.map((book, i) =>
+    book.processes.register({ id: `${name}-${i}`, input: { type: "external" }, disposition: "externallyOwned" }),
+  ),
 );
 tell({ bookIds: books.map((book) => book.bookId), incarnations: books.map((book) => book.incarnation.id) });
 await Promise.all(books.map((book) => book.close()));

@@ -7,5 +7,9 @@ const at = 1_711_846_799_999;
 const book = await openBook(argument.path, {
   clock: { now: () => at, monotonic: () => 1, sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) },
 });
-await book.processes.register({ id: argument.zone.replace("/", " "), input: { type: "external" }, disposition: "externallyOwned" });
+await book.processes.register({
+  id: argument.zone.replace("/", " "),
+  input: { type: "external" },
+  disposition: "externallyOwned",
+});
 await book.close();

@@ -18,6 +18,9 @@ const book = await openBook(path, {
 armed = true;
 for (let i = 0; i < 1_000; i += atOnce) {
   const ids = Array.from({ length: atOnce }, (_, n) => `p${String(i + n).padStart(3, "0")}`);
-  const registered = ids.map((id) => book.processes.register({ id, input: { type: "external" }, disposition: "externallyOwned" }));
-  for (const { process: record } of await Promise.all(registered)) writeSync(1, `${JSON.stringify({ acknowledged: record.id })}\n`);
+  const registered = ids.map((id) =>
+    book.processes.register({ id, input: { type: "external" }, disposition: "externallyOwned" }),
+  );
+  for (const { process: record } of await Promise.all(registered))
+    writeSync(1, `${JSON.stringify({ acknowledged: record.id })}\n`);
 }
