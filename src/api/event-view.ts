@@ -1,7 +1,6 @@
 // How events are read: rows in the order of their sequence, bodies as far as a page carries, all in one state.
 import { unpackSemantics } from "../commands/stored-event.ts";
 import { DeedbookError, isDeedbookError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
 import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import { eventInvocation, type ProcessEvent } from "../domain/events.ts";
 import type { Got, Wants } from "../log/decision.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { DeedbookError, isDeedbookError } from "./errors.ts";
 import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
-import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json } from "./json.ts";
+import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json, type JsonObject } from "./json.ts";
 import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
 
 // zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.
@@ -10,7 +10,7 @@ let limitsInForce: Limits = DEFAULT_LIMITS;
 
 type Check<T> = (value: unknown, path: string) => T;
 
-function checked<T>(check: Check<T>): z.ZodType<T> {
+function checked<T>(check: Check<T>): z.ZodType<T, T> {
   return z.custom<T>().superRefine((value, ctx) => {
     try {
       check(value, "");
@@ -27,10 +27,10 @@ export const ProcessIdText = checked<string>((value, path) => checkProcessId(val
 /** A replay key: any text, also empty (1.1). */
 export const ReplayKey = checked<string>((value, path) => checkText(value, path, REPLAY_KEY_BYTES_MAX));
 /** A safe integer from 0, or from `min`. */
-export const Integer = (min = 0, max?: number): z.ZodType<number> =>
+export const Integer = (min = 0, max?: number): z.ZodType<number, number> =>
   checked((value, path) => checkInteger(value, path, min, max));
 /** Any JSON value that is present, null included. The whole argument has been walked by `toJson` before. */
-export const JsonValue: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "any JSON value, null included");
+export const JsonValue: z.ZodType<Json, Json> = z.custom<Json>((value) => value !== undefined, "any JSON value, null included");
 /** A JSON object. */
 export const JsonRecord: z.ZodType<Readonly<Record<string, Json>>> = z.custom<Readonly<Record<string, Json>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),

@@ -71,7 +71,7 @@ function wrongFor(valid: unknown): readonly unknown[] {
 
 function show(value: unknown): string {
   if (typeof value === "bigint" || typeof value === "symbol" || typeof value === "function") return String(value);
-  const text = `${JSON.stringify(value)}`.slice(0, 60);
+  const text = (JSON.stringify(value) ?? "undefined").slice(0, 60);
   return value instanceof Object ? `${value.constructor.name} ${text}` : text;
 }
 

@@ -95,9 +95,10 @@ export async function intact(book: Book): Promise<void> {
 
 /** Waits until a condition holds, and fails with its name when it does not within the bound. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 60_000): Promise<void> {
-  for (const end = Date.now() + withinMs; ; await delay(5)) {
-    if (await holds()) return;
+  const end = Date.now() + withinMs;
+  while (!(await holds())) {
     if (Date.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await delay(5);
   }
 }
 

@@ -198,7 +198,7 @@ describe("commands of one batch", () => {
     }
   });
 
-  it.each(Object.keys(KINDS))(
+  it.each(["an error of logic", "an I/O error"])(
     "happen all or none of them with %s at any statement, and nothing is remembered of those that did not",
     async (kind) => {
       for (let n = 1, hit: string | undefined = ""; hit !== undefined; n += 1) {
@@ -224,4 +224,22 @@ describe("commands of one batch", () => {
       }
     },
   );
+});
+
+describe("a book that is closed while a command is under way", () => {
+  it.each(Object.keys(COMMANDS))("has done %s and says so, or has not", async (name) => {
+    const { world, stage, book } = await newScene();
+    try {
+      const { position } = await book.history.head();
+      const [result] = await Promise.all([outcome(COMMANDS[name]!(book, stage)), book.close()]);
+      const grown = (await (await world.handle()).history.head()).position - position;
+      if ("value" in result) expect(grown).toBe(1);
+      else {
+        expect(isDeedbookError(result.error, "store_closed"), String(result.error)).toBe(true);
+        expect(grown).toBe(0);
+      }
+    } finally {
+      await world.end();
+    }
+  });
 });

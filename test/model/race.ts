@@ -115,7 +115,7 @@ export class RaceRun {
   private readonly world: World;
   private readonly race: Race;
   private readonly produced = new Map<number, Produced>();
-  private books: Book[] = [];
+  private readonly books: Book[] = [];
   private event = 0;
   private turn = 0;
   private underWay = 0;

@@ -59,7 +59,7 @@ export function resolved(step: Step, produced: ReadonlyMap<number, Produced>, no
     if (typeof value !== "object" || value === null) return value;
     if ("$now" in value) return Math.max(0, now + (value["$now"] as number));
     if ("$" in value) return dereferenced(value as unknown as Ref, step, produced);
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner as Json)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
   };
   const args = step.args.map(walk);
   while (args.length > 0 && args.at(-1) === undefined) args.pop();
@@ -73,9 +73,9 @@ function dereferenced(ref: Ref, step: Step, produced: ReadonlyMap<number, Produc
     case "lease":
       return bent(leaseIn(value) ?? forgedLease(ref), ref.bend);
     case "life":
-      return (memberOf(value?.["process"], "lifeId") ?? leaseIn(value)?.lifeId ?? `forged life ${ref.$}`) as string;
+      return memberOf(value?.["process"], "lifeId") ?? leaseIn(value)?.lifeId ?? `forged life ${ref.$}`;
     case "sequence":
-      return (memberOf(value?.["event"], "sequence") ?? 1) as number;
+      return memberOf(value?.["event"], "sequence") ?? 1;
     case "position":
       return source?.position ?? 0;
     case "cursor": // of this very list, or none: a cursor of another list is refused for its form alone
@@ -148,6 +148,6 @@ function shownValue(value: Json): string {
     const { $, as, bend } = value as unknown as Ref;
     return `${as} of #${$}${bend === undefined ? "" : ` bent ${bend}`}`;
   }
-  const members = Object.entries(value).map(([key, inner]) => `${key}: ${shownValue(inner as Json)}`);
+  const members = Object.entries(value).map(([key, inner]) => `${key}: ${shownValue(inner)}`);
   return `{ ${members.join(", ")} }`;
 }

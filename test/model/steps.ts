@@ -117,7 +117,7 @@ const descriptor = (plot: Plot): Json => json(plot.draw.pick([{}, { kind: "a" },
 type Maker = (plot: Plot, id: string) => Json[];
 
 /** The arguments of every operation; `id` is the process that most of them are about. */
-export const MAKERS: { readonly [O in Op]: Maker } = {
+export const MAKERS: Readonly<Record<Op, Maker>> = {
   "processes.register": (plot) => [plot.registration(plot.draw.pick(plot.cast.processes))],
   "processes.registerWithGrant": (plot) => [
     plot.registration(plot.draw.pick(plot.cast.processes)),

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 /** SQLite's own view of a file, without the library. */
 export function raw<T>(world: World, work: (db: Database.Database) => T): T {
-  const db = new Database(world.path as string, { timeout: 5_000 });
+  const db = new Database(world.path, { timeout: 5_000 });
   try {
     return work(db);
   } finally {

@@ -192,6 +192,6 @@ export function explained({ what, entry, tried }: Violation, history: History): 
     what,
     ...(entry === undefined ? [] : [of(entry)]),
     ...tried.map((line) => `    ${line}`),
-    ...around.map((other) => `${of(other)}`),
+    ...around.map((other) => of(other)),
   ].join("\n");
 }

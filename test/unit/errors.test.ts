@@ -88,7 +88,7 @@ const PROVOKED: Record<ErrorCode, string | { reserved: string }> = {
 describe.each(ERROR_CODES)("%s", (code) => {
   it("says what was asked and found, and what to do", () => {
     const [details, ...told] = SAMPLES[code] as readonly [ErrorDetails[ErrorCode], ...RegExp[]];
-    const { message } = new DeedbookError(code, details as never);
+    const { message } = new DeedbookError(code, details);
     for (const pattern of told) expect(message).toMatch(pattern);
     expect(message).toMatch(/\.$/);
     expect(message).not.toMatch(/undefined|\[object|NaN/);
@@ -99,7 +99,8 @@ describe.each(ERROR_CODES)("%s", (code) => {
 
   it("is provoked by a test in a book, or reserved for a reason", () => {
     const where = PROVOKED[code];
-    const file = typeof where === "string" ? readFileSync(new URL(`../${where}.test.ts`, import.meta.url), "utf8") : where.reserved;
+    const file =
+      typeof where === "string" ? readFileSync(new URL(`../${where}.test.ts`, import.meta.url), "utf8") : where.reserved;
     if (typeof where === "string") expect(file).toContain(code);
     else expect(file.length).toBeGreaterThan(20);
   });
