@@ -42,7 +42,9 @@ export const completeWithLease: Operation<"processes.completeWithLease"> = (stat
     if (plan.kind === "refused") return plan.outcome;
     if (plan.kind === "replay") return answered(completed(process, plan.event, true, context));
     return fenced(process, lease, context.now, () => {
-      const after = endHold(withEvent(state, process, plan.event));
+      const appended = withEvent(state, process, plan.event);
+      // A producer may have redefined the type so that it ends nothing: then the lease goes on with the process.
+      const after = plan.event.semantics.terminal === undefined ? appended : endHold(appended);
       return written("event.appended", withProcess(state, after), completed(after, plan.event, false, context));
     });
   });

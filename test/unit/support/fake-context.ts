@@ -28,7 +28,10 @@ export function fakeBook(ids: readonly string[], system: System = realSystem): F
   for (const id of ids) {
     world.position += 1;
     const { position } = world;
-    world.bodies.set(position, { value: { registration: { id, eventTypes: [] } }, text: `{"registration":{"id":"${id}","eventTypes":[]}}` });
+    world.bodies.set(position, {
+      value: { registration: { id, eventTypes: [] } },
+      text: `{"registration":{"id":"${id}","eventTypes":[]}}`,
+    });
     world.apply({ put: "processes", row: aProcess(id, { registeredPosition: position }) });
   }
   const context: Context = {
