@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { DeedbookError, isDeedbookError } from "./errors.ts";
 import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
-import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json, type JsonObject } from "./json.ts";
+import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json } from "./json.ts";
 import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
 
 // zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.

@@ -9,7 +9,7 @@ import { scenarios } from "./arbitraries.ts";
 import { leaseFaults } from "./fences.ts";
 import { runScenario, type Hooks, type ScenarioRun } from "./run-model.ts";
 import type { Scenario } from "./scenario.ts";
-import { check } from "./seeds.ts";
+import { check, UNHURRIED } from "./seeds.ts";
 import { OPS } from "./steps.ts";
 import { changedTables, digests, rawLog } from "./tables.ts";
 import { World, type Kind } from "./world.ts";
@@ -35,7 +35,7 @@ function twice({ steps }: Scenario): Scenario {
   return { steps: steps.flatMap((step) => [step, { ...step, id: step.id + 100_000 }]) };
 }
 
-describe.each(KINDS)("tables are the fold of the log (%s)", (kind) => {
+describe.each(KINDS)("tables are the fold of the log (%s)", UNHURRIED, (kind) => {
   it("after every step, through rebuilds and prunes", async () => {
     await check(`fold ${kind}`, kind === "sqlite" ? 30 : 60, scenarios({ stepsMax: 30 }), (scenario) =>
       inWorld(kind, "none", async (world) => {
@@ -59,7 +59,7 @@ async function rebuiltAlike(world: World, { books: [book] }: ScenarioRun): Promi
   expect((await book?.history.verify())?.ok).toBe(true);
 }
 
-describe.each(KINDS)("every decision can be made again (%s)", (kind) => {
+describe.each(KINDS)("every decision can be made again (%s)", UNHURRIED, (kind) => {
   it.each(["none", "all"] as const)("and gives its record, with %s of the refusals recorded", async (policy) => {
     await check(`redecide ${kind} ${policy}`, 50, scenarios(), (scenario) =>
       inWorld(kind, policy, async (world) => {
@@ -70,7 +70,7 @@ describe.each(KINDS)("every decision can be made again (%s)", (kind) => {
   });
 });
 
-describe.each(KINDS)("what is refused or repeated changes nothing (%s)", (kind) => {
+describe.each(KINDS)("what is refused or repeated changes nothing (%s)", UNHURRIED, (kind) => {
   it.each(["none", "fenced", "all"] as const)("but the refusals table, with %s recorded", async (policy) => {
     let still = 0;
     await check(`refusals ${kind} ${policy}`, kind === "sqlite" ? 30 : 40, scenarios({ stepsMax: 30 }), (scenario) =>
@@ -93,7 +93,7 @@ describe.each(KINDS)("what is refused or repeated changes nothing (%s)", (kind) 
   });
 });
 
-describe.each(KINDS)("what is acknowledged is there (%s)", (kind) => {
+describe.each(KINDS)("what is acknowledged is there (%s)", UNHURRIED, (kind) => {
   it("for every handle, at once", async () => {
     await check(`seen by all ${kind}`, 40, scenarios({ stepsMax: 30 }), (scenario) =>
       inWorld(kind, "none", async (world) => {
@@ -106,7 +106,7 @@ describe.each(KINDS)("what is acknowledged is there (%s)", (kind) => {
   });
 });
 
-describe.each(KINDS)("fencing tokens of an id only grow (%s)", (kind) => {
+describe.each(KINDS)("fencing tokens of an id only grow (%s)", UNHURRIED, (kind) => {
   const around: readonly Op[] = ["processes.register", "processes.complete", "processes.completeWithLease", "processes.prune"];
   const ops = [...OPS.filter((op) => op.startsWith("leases.")), ...around];
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { leaseFaults } from "./fences.ts";
 import { RaceRun, races, type Race } from "./race.ts";
 import { shown } from "./scenario.ts";
-import { check } from "./seeds.ts";
+import { check, UNHURRIED } from "./seeds.ts";
 import { explained, violations, type History } from "./witness.ts";
 import { World, type Kind } from "./world.ts";
 
@@ -30,7 +30,7 @@ async function raced(kind: Kind, race: Race): Promise<{ history: History; overla
   }
 }
 
-describe.each(["sqlite", "memory"] as const)("races through several handles (%s)", (kind) => {
+describe.each(["sqlite", "memory"] as const)("races through several handles (%s)", UNHURRIED, (kind) => {
   it("are explained by the order of the log, in real time", async () => {
     const seen = new Map<string, number>();
     let [calls, overlaps] = [0, 0];

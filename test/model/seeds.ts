@@ -8,6 +8,9 @@ import { shown, type Scenario } from "./scenario.ts";
 const BASE = process.env["DEEDBOOK_SEED"] ?? commit();
 /** `DEEDBOOK_RUNS` multiplies all counts. */
 const FACTOR = Number(process.env["DEEDBOOK_RUNS"] ?? "1");
+/** For suites whose length is a count of cases, not of seconds. */
+export const UNHURRIED = { timeout: 600_000 };
+
 /** `DEEDBOOK_PATH` replays the one shrunk case of a failure. */
 const PATH = process.env["DEEDBOOK_PATH"];
 

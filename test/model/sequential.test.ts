@@ -6,7 +6,7 @@ import { Binding, isWrite, RANDOM_WORDS } from "./binding.ts";
 import { runScenario, type Done } from "./run-model.ts";
 import type { Scenario } from "./scenario.ts";
 import { OPS } from "./steps.ts";
-import { check } from "./seeds.ts";
+import { check, UNHURRIED } from "./seeds.ts";
 import { World, type Kind } from "./world.ts";
 
 const CASES = 320;
@@ -74,7 +74,7 @@ async function recordsOf(world: World): Promise<LogRecord[]> {
   return records;
 }
 
-describe.each(["sqlite", "memory"] as const)("one handle after another (%s)", (kind) => {
+describe.each(["sqlite", "memory"] as const)("one handle after another (%s)", UNHURRIED, (kind) => {
   it("answers every call as the model does", async () => {
     const tally = new Tally();
     const cases = await check(`sequential ${kind}`, CASES, scenarios(), (scenario) =>
@@ -90,7 +90,7 @@ describe.each(["sqlite", "memory"] as const)("one handle after another (%s)", (k
   });
 });
 
-describe("the two ledgers", () => {
+describe("the two ledgers", UNHURRIED, () => {
   it("give the same answers and write the same facts", async () => {
     await check("two ledgers", 100, scenarios(), async (scenario) => {
       const [file, memory] = await Promise.all([lived("sqlite", scenario), lived("memory", scenario)]);

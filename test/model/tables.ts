@@ -16,12 +16,23 @@ export function raw<T>(world: World, work: (db: Database.Database) => T): T {
   }
 }
 
+const looking = new WeakMap<World, Database.Database>();
+
+/** One connection of its own for all that is only looked at. */
+function view(world: World): Database.Database {
+  const known = looking.get(world);
+  if (known !== undefined) return known;
+  const db = new Database(world.path, { readonly: true, timeout: 5_000 });
+  looking.set(world, db);
+  world.atEnd(() => db.close());
+  return db;
+}
+
 /** One digest per table of all that is not hidden by a prune; what is still to be swept is work and not looked at. */
 export function digests(world: World): Map<string, string> {
-  const rowsOf = world.path === undefined ? (name: string) => inMemory(world, name) : undefined;
-  return rowsOf !== undefined
-    ? digested(rowsOf)
-    : raw(world, (db) => digested((name) => db.prepare<[], Row>(`SELECT * FROM t_${name}`).all()));
+  if (world.path === undefined) return digested((name) => inMemory(world, name));
+  const db = view(world);
+  return db.transaction(() => digested((name) => db.prepare<[], Row>(`SELECT * FROM t_${name}`).all()))();
 }
 
 function digested(rowsOf: (table: string) => readonly Row[]): Map<string, string> {

@@ -77,6 +77,7 @@ export class World {
   private readonly random: Random;
   private readonly options: BookOptions;
   private readonly open: Book[] = [];
+  private readonly endings: (() => void)[] = [];
 
   constructor(kind: Kind, options: BookOptions = {}, seed = 1) {
     this.kind = kind;
@@ -100,7 +101,13 @@ export class World {
     return book;
   }
 
+  /** What is to be closed with the world. */
+  atEnd(ending: () => void): void {
+    this.endings.push(ending);
+  }
+
   async end(): Promise<void> {
+    for (const ending of this.endings) ending();
     await Promise.all(this.open.map((book) => book.close()));
     if (this.folder !== undefined) rmSync(this.folder, { recursive: true, force: true });
   }

@@ -133,7 +133,7 @@ test("reclaim asks the system about the stored holder, never about the caller's 
     bootId: () => "boot",
     pidNamespace: () => "ns",
     processStat: () => `1 (x) S ${"0 ".repeat(18)}500`,
-    kill0: (pid: number) => (asked.push(pid), pid === 4_000 ? "gone" : "alive") as "gone" | "alive",
+    kill0: (pid: number) => (asked.push(pid), pid === 4_000 ? "gone" : "alive"),
   };
   const book = fakeBook(["p"], system);
   const holder = localOwner(here, system, 3_000);

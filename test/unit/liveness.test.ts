@@ -122,7 +122,7 @@ describe.runIf(realSystem.bootId() !== undefined)("on this machine", () => {
     const self = localOwner(ids, realSystem);
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
     await once(child, "spawn");
-    const held = localOwner(ids, realSystem, child.pid as number);
+    const held = localOwner(ids, realSystem, child.pid);
     expect(definitelyDead(held, self, realSystem)).toBe(false);
     child.kill("SIGKILL");
     await once(child, "exit");
