@@ -35,9 +35,10 @@ export async function openBook(path: string, options?: BookOptions): Promise<Boo
 export async function openBook(options: MemoryBookOptions): Promise<Book>;
 export async function openBook(first: string | MemoryBookOptions, second?: BookOptions): Promise<Book> {
   const inMemory = typeof first === "object" && first !== null && "memory" in first;
-  const options = parseBookOptions((inMemory ? first : second) ?? {});
+  const options = parseBookOptions(inMemory ? first : second === undefined ? {} : second);
   const { memory } = options;
-  if (inMemory !== (memory !== undefined)) throw invalid("options.memory", "absent beside a path", describe(memory));
+  if (inMemory !== (memory !== undefined))
+    throw invalid("options.memory", inMemory ? "a store made by memoryStore()" : "absent beside a path", describe(memory));
   const path = inMemory ? undefined : resolve(parsePath(first));
   const parts = ledgerParts(options, () => ledger.keys().identityKey);
   const ledger: AnyLedger =
@@ -57,6 +58,7 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
     closing: undefined,
     sweeping: undefined,
     rebuilding: undefined,
+    backups: new Map(),
     tier: path === undefined ? "inline" : "durable",
   };
   if (options.readOnly !== true) sweepOn(opened);

@@ -1,6 +1,7 @@
 // A handle of an open book: its groups, what is done to the book as a whole, and how it is closed.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import * as z from "zod";
 import { checkMetaSize, parseDefaults, type Accepted, type CallOptions, type Context, type Meta } from "./api/context.ts";
 import { Events } from "./api/events.ts";
 import { Grants } from "./api/grants.ts";
@@ -13,6 +14,7 @@ import type { CommandBus } from "./commands/bus.ts";
 import { DeedbookError } from "./core/errors.ts";
 import { hmacSha256Hex } from "./core/hash.ts";
 import { LOCK_TIMEOUT_MS_DEFAULT } from "./core/limits.ts";
+import { parseJson } from "./core/parse.ts";
 import { realSystem } from "./core/system.ts";
 import { upcast } from "./domain/upcasts.ts";
 import { settleCommit, type Settled } from "./history/settle.ts";
@@ -40,6 +42,8 @@ export interface Opened {
   sweeping: Promise<void> | undefined;
   rebuilding: Promise<void> | undefined;
   declared: Context["declared"];
+  /** Copies that are being made, by their target; closing waits for them. */
+  backups: Map<string, Promise<void>>;
   tier: "durable" | "inline";
 }
 
@@ -55,6 +59,10 @@ export function sweepOn(opened: Opened): void {
     }
   })();
 }
+
+const RebuildForm = z.strictObject({
+  onProgress: z.custom<(progress: Progress) => void>((value) => typeof value === "function", "a function").optional(),
+});
 
 /** An open book. Every method is on one of its groups; `with` gives a handle of the same book with other defaults. */
 export class Book {
@@ -116,7 +124,8 @@ export class Book {
   async rebuild(options: { onProgress?: (progress: Progress) => void } = {}): Promise<void> {
     const { opened } = this;
     ensureOpen(opened, "rebuild");
-    opened.rebuilding ??= opened.ledger.rebuild({ ...options, signal: opened.closed.signal }).finally(() => {
+    const { onProgress } = parseJson(RebuildForm, options, "options", opened.env.limits);
+    opened.rebuilding ??= opened.ledger.rebuild({ onProgress, signal: opened.closed.signal }).finally(() => {
       opened.rebuilding = undefined;
       sweepOn(opened);
     });
@@ -138,17 +147,20 @@ export class Book {
   /** Copies the book to a new file while it is in use. Opened, the copy begins a new incarnation. @throws `store_io` when the target exists. */
   async backup(path: string): Promise<void> {
     ensureOpen(this.opened, "backup");
-    const { ledger } = this.opened;
+    const { opened } = this;
+    const { ledger, backups } = opened;
     const target = resolve(parsePath(path));
     if (ledger.backup === undefined)
       throw new DeedbookError("store_io", { operation: "backup" }, { message: "A book in memory has no file to copy." });
-    if (existsSync(target))
+    if (existsSync(target) || opened.backups.has(target))
       throw new DeedbookError(
         "store_io",
         { operation: "backup", path: target },
         { message: `'${target}' exists. Name a file that does not.` },
       );
-    await ledger.backup(target);
+    const copying = ledger.backup(target).finally(() => backups.delete(target));
+    backups.set(target, copying);
+    await copying;
   }
 
   /** Ends all waits and views, refuses what is queued (`store_closed`), waits for the batch in flight. Twice is safe. */
@@ -158,7 +170,7 @@ export class Book {
       opened.closed.abort(new DeedbookError("store_closed", { operation: "wait" }));
       await opened.bus.close();
       await new Promise((turn) => setImmediate(turn)); // what was done is answered first
-      await Promise.allSettled([opened.sweeping, opened.rebuilding]);
+      await Promise.allSettled([opened.sweeping, opened.rebuilding, ...opened.backups.values()]);
       await opened.ledger.close();
     })();
     return opened.closing;

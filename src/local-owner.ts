@@ -1,7 +1,12 @@
 // The owner that this very process is, read from the system.
+import * as z from "zod";
+import { DEFAULT_LIMITS } from "./core/limits.ts";
+import { Id, parseArgument } from "./core/parse.ts";
 import { realSystem } from "./core/system.ts";
 import type { LeaseOwner } from "./domain/leases.ts";
 import { localOwner as localOwnerOn, type LocalOwnerOptions } from "./runtime/liveness.ts";
+
+const Form = z.strictObject({ ownerId: Id, incarnationId: Id, hostId: Id });
 
 /**
  * An owner whose death others on this machine can prove, so that its leases need not be waited for (1.13).
@@ -17,5 +22,5 @@ import { localOwner as localOwnerOn, type LocalOwnerOptions } from "./runtime/li
  * const claim = await book.leases.claim("report-7", owner, 30_000);
  */
 export function localOwner(options: LocalOwnerOptions): LeaseOwner {
-  return localOwnerOn(options, realSystem);
+  return localOwnerOn(parseArgument(Form, options, "options", DEFAULT_LIMITS), realSystem);
 }

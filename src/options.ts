@@ -4,7 +4,7 @@ import { Meta } from "./api/context.ts";
 import type { RefusalsPolicy } from "./commands/refusals.ts";
 import type { Clock, Random } from "./core/clock.ts";
 import { invalid } from "./core/ids.ts";
-import { describe } from "./core/json.ts";
+import { describe, isPlain } from "./core/json.ts";
 import { DEFAULT_LIMITS, type Limits } from "./core/limits.ts";
 import { Integer, parseJson } from "./core/parse.ts";
 import type { System } from "./core/system.ts";
@@ -53,10 +53,26 @@ export type MemoryBookOptions = Omit<BookOptions, "durability" | "create" | "all
 };
 
 const fn = z.custom<never>((value) => typeof value === "function", "a function").optional();
-const part = z.custom<never>((value) => typeof value === "object" && value !== null, "an object of functions").optional();
+/** A part that is handed in: an object with all of these functions. */
+const part = (...names: readonly string[]) =>
+  z
+    .custom<never>(
+      (value) =>
+        typeof value === "object" &&
+        value !== null &&
+        names.every((name) => typeof (value as Record<string, unknown>)[name] === "function"),
+      `an object with the functions ${names.join(", ")}`,
+    )
+    .optional();
+const store = z
+  .custom<never>(
+    (value) => typeof (value as { state?: { committed$?: unknown } } | null)?.state?.committed$ === "object",
+    "a store made by memoryStore()",
+  )
+  .optional();
 
 const Form = z.strictObject({
-  memory: part,
+  memory: store,
   durability: z.enum(["full", "normal"]).optional(),
   readOnly: z.boolean().optional(),
   create: z.boolean().optional(),
@@ -71,18 +87,32 @@ const Form = z.strictObject({
   allowNetworkFileSystem: z.boolean().optional(),
   fork: z.boolean().optional(),
   meta: Meta.omit({ commandId: true }).optional(),
-  clock: part,
-  random: part,
-  system: part,
+  clock: part("now", "monotonic", "sleep"),
+  random: part("bytes", "uuid"),
+  system: part("statfs", "bootId", "pidNamespace", "processStat", "kill0", "watch"),
   gate: fn,
 });
 
+/** Options that mean something for a file only. */
+const OF_FILES = ["durability", "create", "allowNetworkFileSystem", "fork", "gate"] as const;
+
 /** Drops undefined members, so that `{ readOnly: undefined }` is a default like any other. */
 export function parseBookOptions(options: unknown): BookOptions & { memory?: MemoryStore } {
-  if (typeof options !== "object" || options === null || Array.isArray(options))
+  if (typeof options !== "object" || options === null || Array.isArray(options) || !isPlain(options))
     throw invalid("options", "an object", describe(options));
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  return parseJson(Form as unknown as z.ZodType<BookOptions & { memory?: MemoryStore }>, given, "options", DEFAULT_LIMITS);
+  const parsed = parseJson(
+    Form as unknown as z.ZodType<BookOptions & { memory?: MemoryStore }>,
+    given,
+    "options",
+    DEFAULT_LIMITS,
+  );
+  if (parsed.fork === true && parsed.readOnly === true)
+    throw invalid("options.fork", "absent for a read-only opening: a fork is written", "true");
+  for (const name of OF_FILES)
+    if (parsed.memory !== undefined && parsed[name] !== undefined)
+      throw invalid(`options.${name}`, "absent for a book in memory", describe(parsed[name]));
+  return parsed;
 }
 
 /** A path to a file: SQLite's own names for databases in memory are not taken. */

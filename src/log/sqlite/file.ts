@@ -51,6 +51,11 @@ export function inspectFile(check: FileCheck): "absent" | "empty" | "book" {
   return "book";
 }
 
+/** Whether the file is there and empty, as of now. */
+export function isEmpty(path: string): boolean {
+  return statOf(path)?.size === 0n;
+}
+
 /** Where the file lies once links are followed: two paths to one book have one notify file. */
 export function realPath(path: string): string {
   try {

@@ -12,7 +12,7 @@ import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { sqliteCode, storeFault, type Driver } from "./driver.ts";
-import { BOOK_MODE, identityOf, inspectFile, noteOpen, realPath } from "./file.ts";
+import { BOOK_MODE, identityOf, inspectFile, isEmpty, noteOpen, realPath } from "./file.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
@@ -30,6 +30,7 @@ export interface OpenOptions extends ConnectionOptions, BookOptions {
 
 export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts): Promise<SqliteLedger> {
   const found = inspectFile({ ...options, create: options.create && !options.readOnly });
+  if (found === "empty") refuseEmptied(options);
   const retry = { ...parts, timeoutMs: options.lockTimeoutMs };
   const { driver, release } = await retryBusy(retry, () => faults(options, () => prepare(options, found)));
   const notify = openNotify(`${realPath(options.path)}-notify`, options.system);
@@ -60,6 +61,16 @@ export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts)
     driver.close();
     throw error;
   }
+}
+
+/** An empty file beside a notify file that tells of records was a book: to begin anew in silence would hide the loss. */
+function refuseEmptied(options: OpenOptions): void {
+  const notify = openNotify(`${realPath(options.path)}-notify`, options.system);
+  const known = notify.read();
+  notify.close();
+  if (known === undefined || known.position === 0 || !isEmpty(options.path)) return;
+  const reason = `it is empty, but '${options.path}-notify' tells of ${known.position} records; restore it, or remove both files to begin anew`;
+  throw new DeedbookError("store_corrupt", { reason });
 }
 
 /** A connection to a file that is marked as a book and in WAL mode, and the note that this process has it open. */
@@ -182,6 +193,8 @@ function faults<T>(options: OpenOptions, work: () => T): T {
         { operation: "open (a WAL file needs a writable folder: copy it there)" },
         { cause: error },
       );
-    throw fault;
+    throw fault.code === "store_io"
+      ? new DeedbookError("store_io", { operation: "open", path: options.path }, { cause: error })
+      : fault;
   }
 }
