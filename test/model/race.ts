@@ -4,9 +4,10 @@ import type { Book } from "../../src/book.ts";
 import type { LogRecord } from "../../src/log/record.ts";
 import type { Call, Op } from "../../src/testing/model/calls.ts";
 import { answerOf } from "./binding.ts";
+import { FULL } from "./cast.ts";
 import { Draw } from "./draw.ts";
 import { Plot } from "./plot.ts";
-import { leaseOf, resolved, type Produced, type Step } from "./scenario.ts";
+import { leaseOf, nowAnd, resolved, type Produced, type Step } from "./scenario.ts";
 import { MAKERS } from "./steps.ts";
 import type { History, HistoryEntry, WitnessRecord } from "./witness.ts";
 import type { World } from "./world.ts";
@@ -64,6 +65,7 @@ class RaceArbitrary extends fc.Arbitrary<Race> {
 function drawRace(draw: Draw): Race {
   const plot = new Plot(draw);
   const hot = plot.cast.processes[0] as string;
+  const lives = draw.chance(15);
   for (const id of plot.cast.processes) plot.add("processes.register", plot.registration(id, 0));
   if (draw.chance(50)) plot.add("leases.claim", hot, plot.owner(), plot.cast.ttlMs);
   if (draw.chance(50)) for (const id of plot.cast.processes) plot.add("grants.grant", plot.cast.scopes[0], id, {});
@@ -71,10 +73,25 @@ function drawRace(draw: Draw): Race {
   const handles = draw.int(2, 4);
   const lanes = Array.from({ length: draw.int(3, 8) }, (_, i) => {
     const from = plot.steps.length;
-    while (plot.steps.length < from + 3 + draw.int(0, 9)) ask(plot, draw.chance(80) ? hot : plot.process());
+    while (plot.steps.length < from + 3 + draw.int(0, 9))
+      if (lives) liveAgain(plot, i);
+      else ask(plot, draw.chance(80) ? hot : plot.process());
     return { handle: i % handles, steps: plot.steps.slice(from) };
   });
   return { handles, prefix, lanes, choices: Array.from({ length: 200 }, () => draw.int(0, 1_000)) };
+}
+
+/** One id that ends, is pruned and comes back as something else, while others append what only one of its lives takes. */
+function liveAgain(plot: Plot, lane: number): void {
+  const { id } = FULL;
+  const loose = { ...FULL, eventTypes: [{ name: "numbered" }] };
+  if (lane > 0) {
+    plot.add("events.append", id, { eventType: "numbered", payload: plot.draw.pick([{}, { n: 1 }]) });
+    return;
+  }
+  plot.add("processes.register", plot.draw.pick([FULL, loose]));
+  plot.add("processes.complete", id, { type: "success", value: 1 }, { type: "externalOwner", grantedTo: "host" });
+  plot.add("processes.prune", { updatedBeforeMs: nowAnd(1) });
 }
 
 /** A call, or a small protocol of one client: claim, work under it, give it back. */

@@ -30,6 +30,24 @@ export const TEMPLATES: readonly Template[] = [
     },
   },
   {
+    name: "the same wake of two lives, and of one constant key",
+    play: (plot) => {
+      const { id } = FULL;
+      for (let life = 0; life < 2; life += 1) {
+        plot.add("processes.register", FULL);
+        for (const eventType of ["wake", "fixed"])
+          plot.add("events.append", id, {
+            eventType,
+            payload: { wakeInput: "go" },
+            replay: { key: eventType },
+            wakeTargetScope: plot.cast.scopes[0],
+          });
+        plot.add("processes.complete", id, { type: "success", value: life }, { type: "externalOwner", grantedTo: "host" });
+        plot.add("processes.prune", { updatedBeforeMs: nowAnd(1) });
+      }
+    },
+  },
+  {
     name: "one replay key with equal, reordered and other content",
     play: (plot) => {
       const id = registered(plot);
@@ -57,6 +75,8 @@ export const TEMPLATES: readonly Template[] = [
       plot.add("grants.transfer", from, from, [...all, ...all]);
       plot.add("grants.transfer", from, to, [all[0], all[0]]);
       plot.add("grants.transfer", from, to, [...all, plot.draw.chance(50) ? "nobody" : json(all[0])]);
+      plot.add("processes.register", FULL);
+      plot.add("grants.transfer", from, to, [...all, FULL.id]);
       plot.add("grants.list", from);
       plot.add("grants.transfer", from, to, all);
       plot.add("grants.transfer", from, to, all);
