@@ -82,11 +82,13 @@ export class Book {
   readonly durabilityTier: "durable" | "inline";
   private readonly opened: Opened;
   private readonly meta: Meta;
+  private readonly hasContext: boolean;
 
   /** @internal Use `openBook`. */
   constructor(opened: Opened, meta: Meta) {
     this.opened = opened;
     this.meta = meta;
+    this.hasContext = Object.keys(meta).length > 0;
     const context = this.context();
     this.processes = new Processes(context);
     this.events = new Events(context);
@@ -215,8 +217,11 @@ export class Book {
     const { bus, parts, options } = opened;
     if (options.readOnly === true) throw new DeedbookError("store_read_only", { operation });
     const commandId = call.meta?.commandId ?? parts.random.uuid(parts.clock.now());
-    const submission: Submission = { command, meta: { ...meta, ...call.meta, commandId } as Submission["meta"] };
-    checkMetaSize(submission.meta, "options.meta");
+    const submission: Submission = { command, meta: { commandId } };
+    if (call.meta !== undefined || this.hasContext) {
+      submission.meta = { ...meta, ...call.meta, commandId } as Submission["meta"];
+      checkMetaSize(submission.meta, "options.meta");
+    }
     const outcome: Outcome = await bus.submit(
       operation,
       submission,

@@ -151,7 +151,7 @@ describe("docs/log-format.md", () => {
     expect(recordText(first)).toBe(only("record-text"));
     expect(sha256(only("record-text"))).toBe(only("record-hash"));
     expect(sha256(only("link-text"))).toBe(first["link"]);
-    expect(sha256(Buffer.from(third["salt"] as string, "hex"), third["json"] as string)).toBe(third["payloadHash"]);
+    expect(sha256(Buffer.from(third["salt"] as string, "hex"), third["payload"] as string)).toBe(third["payloadHash"]);
     const identity = /over `(\["paid".*?\])`;/.exec(page)?.[1] ?? "";
     const { eventPayloadHash } = JSON.parse(third["facts"] as string) as { eventPayloadHash: string };
     expect(

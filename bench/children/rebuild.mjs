@@ -7,9 +7,9 @@ import { input, tell } from "./run.mjs";
 
 /** Records of one read, as a rebuild reads them. */
 const CHUNK = 500;
-const COLUMNS = "l.position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link";
-const PLAIN = `SELECT ${COLUMNS} FROM log l WHERE l.position > ? ORDER BY l.position LIMIT ?`;
-const FULL = `SELECT ${COLUMNS}, salt, json FROM log l LEFT JOIN payloads p ON p.position = l.position WHERE l.position > ? ORDER BY l.position LIMIT ?`;
+const COLUMNS = "position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link";
+const PLAIN = `SELECT ${COLUMNS} FROM log WHERE position > ? ORDER BY position LIMIT ?`;
+const FULL = `SELECT ${COLUMNS}, salt, payload FROM log WHERE position > ? ORDER BY position LIMIT ?`;
 
 const { folder, mode } = input();
 const path = join(folder, "book.db");

@@ -1,6 +1,7 @@
 // How a call to append or to end becomes a command: payload hashed and checked against its schema before the lock is taken.
 import {
   requestOf,
+  type AnyAppend,
   type AppendEvent,
   type AppendReply,
   type CompleteProcess,
@@ -9,7 +10,7 @@ import {
 } from "../commands/append-command.ts";
 import { canonicalJson, type Json } from "../core/json.ts";
 import { IDENTITY_BYTES_MAX, PAGE_BYTES_MAX } from "../core/limits.ts";
-import { checkBodySize, parseArgument, ProcessIdText } from "../core/parse.ts";
+import { checkBodySize, parseArgument, parseProcessId } from "../core/parse.ts";
 import { AwaitOutput } from "../domain/await-output.ts";
 import type { ProcessEvent } from "../domain/events.ts";
 import { schemaVerdict } from "../domain/json-schema.ts";
@@ -17,9 +18,7 @@ import { PresentedLease } from "../domain/leases.ts";
 import { CompletionAuthority, type ProcessRecord } from "../domain/process.ts";
 import { registrationIn } from "../commands/process-rows.ts";
 import type { WakeDelivery } from "../domain/wakes.ts";
-import type { Command } from "../log/decision.ts";
 import type { Bodies, Body } from "../log/rows.ts";
-import { facts } from "../commands/handler.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { LifeOption, NoOptions, parseOptions, type Accepted, type CallOptions, type Context, type Declared } from "./context.ts";
 import { eventOf } from "./event-view.ts";
@@ -38,23 +37,24 @@ export interface CompleteResult extends AppendResult {
   process: ProcessRecord;
 }
 
-type WithoutVerdict =
-  Omit<AppendEvent, "payloadHash"> | Omit<CompleteProcess, "payloadHash"> | Omit<CompleteWithLease, "payloadHash">;
+/** A command before its payload was hashed and checked. */
+export type Unjudged<C extends AnyAppend> = Omit<C, "payloadHash" | "verdict"> & { payloadHash?: string; verdict?: Verdict };
 
 /** Submits an append until its schema verdict is of the very registration that the ledger finds. */
 export async function submitAppend(
   context: Context,
   operation: string,
-  command: WithoutVerdict,
+  command: Unjudged<AppendEvent> | Unjudged<CompleteProcess> | Unjudged<CompleteWithLease>,
   call: CallOptions,
 ): Promise<Accepted> {
   const request = requestOf(command as AppendEvent);
-  const payloadHash = context.identityHash(canonicalJson([request.eventType, request.payload]));
+  command.payloadHash = context.identityHash(canonicalJson([request.eventType, request.payload]));
   for (let known = context.declared.get(command.processId); ; known = undefined) {
     const declared = known ?? (await readDeclared(context, command.processId));
     const verdict = verdictOf(declared, request);
-    const judged: Command = { ...command, ...facts({ payloadHash, verdict }) };
-    const accepted = await context.submit(operation, judged, call);
+    if (verdict === undefined) delete command.verdict;
+    else command.verdict = verdict;
+    const accepted = await context.submit(operation, command, call);
     if ((accepted.reply as AppendReply).kind !== "verdictStale") return accepted;
   }
 }
@@ -70,7 +70,7 @@ async function readDeclared(context: Context, processId: string): Promise<Declar
   if (row === undefined) return undefined;
   const { value, text } = got["registration"] as Exclude<Body, { unreadable: string }>;
   const { eventTypes } = registrationIn(value, row);
-  const declared = { lifeId: row.lifeId, registrationHash: row.registrationHash, eventTypes, size: text.length + 1 };
+  const declared = { lifeId: row.lifeId, eventTypes, size: text.length + 1 };
   context.declared.set(processId, declared);
   return declared;
 }
@@ -79,8 +79,7 @@ async function readDeclared(context: Context, processId: string): Promise<Declar
 function verdictOf(declared: Declared | undefined, request: { eventType: string; payload: Json }): Verdict | undefined {
   const type = declared?.eventTypes.find((one) => one.name === request.eventType);
   if (declared === undefined || type === undefined) return undefined;
-  const { lifeId, registrationHash } = declared;
-  return { lifeId, registrationHash, result: schemaVerdict(type.payloadSchema, request.payload) };
+  return { lifeId: declared.lifeId, result: schemaVerdict(type.payloadSchema, request.payload) };
 }
 
 /** The event of an answer: as decided, or as it was stored when it is a replay. */
@@ -104,7 +103,7 @@ export async function complete(
   const { own, call } = parseOptions(options, LifeOption, limits);
   const command = {
     type: "process.complete",
-    processId: parseArgument(ProcessIdText, processId, "processId", limits),
+    processId: parseProcessId(processId, limits),
     awaitOutput: parseOutput(context, awaitOutput),
     authority: parseAuthority(context, authority),
     ...own,

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { Clock, Random } from "../core/clock.ts";
 import { invalid } from "../core/ids.ts";
 import { DeedbookError } from "../core/errors.ts";
-import { isPlain } from "../core/json.ts";
+import { isPlain, setMember } from "../core/json.ts";
 import { Id, Integer, parseArgument } from "../core/parse.ts";
 import { META_BYTES_MAX, type Limits } from "../core/limits.ts";
 import type { System } from "../core/system.ts";
@@ -50,7 +50,6 @@ export interface Accepted {
 /** What a life of a process declares, as far as appends need it before the lock. */
 export interface Declared {
   lifeId: string;
-  registrationHash: string;
   eventTypes: readonly EventType[];
   /** Characters of the registration's text: what keeping it costs. */
   size: number;
@@ -73,15 +72,15 @@ export interface Context {
   identityHash(text: string): string;
 }
 
-const CALL_KEYS = ["meta", "lockTimeoutMs", "signal"] as const;
+const CALL_KEYS: ReadonlySet<string> = new Set(["meta", "lockTimeoutMs", "signal"]);
 const LeaseOption = z.strictObject({ lease: PresentedLease.optional(), ifLife: Id.optional() });
 
 /** Checks the last argument of a method: the options of every call, and those of `own`. */
 export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limits): { own: T; call: CallOptions } {
   const given: unknown = value === undefined ? {} : value;
   if (typeof given !== "object" || given === null || Array.isArray(given) || !isPlain(given)) throw invalidOptions(given);
-  const rest: Record<string, unknown> = { ...given };
-  for (const key of CALL_KEYS) delete rest[key];
+  const rest: Record<string, unknown> = {};
+  for (const key of Object.keys(given)) if (!CALL_KEYS.has(key)) setMember(rest, key, (given as Record<string, unknown>)[key]);
   return { own: parseArgument(own, rest, "options", limits), call: parseCall(given as Record<string, unknown>, limits) };
 }
 

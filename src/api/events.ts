@@ -8,12 +8,12 @@ import * as z from "zod";
 import { checkInteger } from "../core/ids.ts";
 import { canonicalJson, describe } from "../core/json.ts";
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
-import { checkBodySize, Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
+import { checkBodySize, Id, Integer, parseArgument, parseProcessId } from "../core/parse.ts";
 import { invalid } from "../core/ids.ts";
 import type { ReadRequest } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { DeedbookError } from "../core/errors.ts";
-import { appendResult, submitAppend, type AppendResult } from "./completion.ts";
+import { appendResult, submitAppend, type AppendResult, type Unjudged } from "./completion.ts";
 import { LifeOption, parseFenced, parseOptions, type CallOptions, type FencedOptions } from "./context.ts";
 import { readEvents, readRecent, readWakes, type EventPage } from "./event-view.ts";
 import { checkLeaseOf } from "./forms.ts";
@@ -45,22 +45,16 @@ export class Events {
    */
   async append(processId: string, request: AppendRequest, options?: FencedOptions): Promise<AppendResult> {
     const { limits } = this.context;
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const { eventType, payload, replay, wakeTargetScope } = parseArgument(AppendRequest, request, "request", limits);
     checkBodySize(payload, "request.payload", limits);
     const { own, call } = parseFenced(options, limits);
     checkLeaseOf(id, own.lease);
-    const keyed = replay === undefined ? {} : { replayKey: replay.key };
-    const target = wakeTargetScope === undefined ? {} : { wakeTargetScope };
-    const command = {
-      type: "event.append",
-      processId: id,
-      eventType,
-      payload,
-      ...keyed,
-      ...target,
-      ...own,
-    } as unknown as AppendEvent;
+    const command: Unjudged<AppendEvent> = { type: "event.append", processId: id, eventType, payload };
+    if (replay !== undefined) command.replayKey = replay.key;
+    if (wakeTargetScope !== undefined) command.wakeTargetScope = wakeTargetScope;
+    if (own.lease !== undefined) command.lease = own.lease;
+    if (own.ifLife !== undefined) command.ifLife = own.ifLife;
     return appendResult(this.context, id, await submitAppend(this.context, "events.append", command, call));
   }
 
@@ -76,7 +70,7 @@ export class Events {
     options?: CallOptions & { ifLife?: string },
   ): Promise<AppendResult> {
     const { limits } = this.context;
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     if (reason !== undefined && reason !== null && typeof reason !== "string")
       throw invalid("reason", "a string", describe(reason));
     const payload = parseArgument(
@@ -89,14 +83,14 @@ export class Events {
     const { own, call } = parseOptions(options, LifeOption, limits);
     const hash = this.context.identityHash(canonicalJson([CANCEL_REQUESTED, payload]));
     const replayKey = cancelRequestReplayKey(id, hash);
-    const command = {
+    const command: Unjudged<AppendEvent> = {
       type: "event.append",
       processId: id,
       eventType: CANCEL_REQUESTED,
-      payload: payload,
+      payload,
       replayKey,
-      ...own,
-    } as unknown as AppendEvent;
+    };
+    if (own.ifLife !== undefined) command.ifLife = own.ifLife;
     return appendResult(this.context, id, await submitAppend(this.context, "events.requestCancel", command, call));
   }
 
@@ -115,7 +109,7 @@ export class Events {
 
   /** How many events of exactly this type have a sequence of at most `upTo`; 0 for a type that is not declared. */
   async countThrough(processId: string, eventType: string, upTo: number): Promise<number> {
-    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseProcessId(processId, this.context.limits);
     const type = parseArgument(Id, eventType, "eventType", this.context.limits);
     const through = checkInteger(upTo, "upTo");
     const where = [
@@ -153,7 +147,7 @@ export class Events {
     options?: CallOptions & { ifLife?: string },
   ): Promise<{ acknowledged: boolean }> {
     const { own, call } = parseOptions(options, LifeOption, this.context.limits);
-    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseProcessId(processId, this.context.limits);
     const command = {
       type: "wake.acknowledge",
       processId: id,
@@ -179,7 +173,7 @@ export class Events {
   }
 
   private asked(processId: string, sequence: number, options: unknown): { id: string; after: number; limit: number } {
-    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseProcessId(processId, this.context.limits);
     const after = checkInteger(sequence, "sequence");
     const { limit } = parseArgument(LimitForm, options === undefined ? {} : options, "options", this.context.limits);
     return { id, after, limit: limit ?? PAGE_LIMIT_DEFAULT };

@@ -5,7 +5,7 @@ import type { DeleteSession, SessionDeleteReport } from "../commands/sessions.ts
 import { DeedbookError } from "../core/errors.ts";
 import { canonicalJson, type JsonObject } from "../core/json.ts";
 import { COMMAND_LIMIT_DEFAULT, COMMAND_LIMIT_MAX, TRANSFER_IDS_MAX } from "../core/limits.ts";
-import { checkBodySize, Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
+import { checkBodySize, Id, Integer, parseArgument, parseProcessId, ProcessIdText } from "../core/parse.ts";
 import { Descriptor, type Grant } from "../domain/handles.ts";
 import { scopeId, SessionScope } from "../domain/scopes.ts";
 import { LifeOption, NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
@@ -46,7 +46,7 @@ export class Grants {
   ): Promise<Grant> {
     const { limits } = this.context;
     const holder = parseArgument(SessionScope, scope, "scope", limits);
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const body = parseArgument(Descriptor, descriptor, "descriptor", limits);
     checkBodySize(body as JsonObject, "descriptor", limits);
     const { own, call } = parseOptions(options, LifeOption, limits);
@@ -68,7 +68,7 @@ export class Grants {
     const command: RevokeGrant = {
       type: "grant.revoke",
       scope: parseArgument(SessionScope, scope, "scope", limits),
-      processId: parseArgument(ProcessIdText, processId, "processId", limits),
+      processId: parseProcessId(processId, limits),
     };
     const { call } = parseOptions(options, NoOptions, limits);
     return (await this.context.submit("grants.revoke", command, call)).reply as { revoked: boolean };
@@ -126,7 +126,7 @@ export class Grants {
   async has(scope: SessionScope, processId: string): Promise<boolean> {
     const { limits } = this.context;
     const holder = scopeId(parseArgument(SessionScope, scope, "scope", limits));
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const got = await this.context.read(() => ({ grant: { get: "grants", key: [holder, id] } }));
     return got["grant"] !== undefined;
   }
@@ -139,7 +139,7 @@ export class Grants {
    */
   async forProcess(processId: string, options?: PageOptions): Promise<HolderPage> {
     const { limits } = this.context;
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const asked = parsePage(options, `grants.forProcess ${id}`, 2, limits);
     const page = await holderPage(this.context, id, asked);
     if (page === undefined) throw new DeedbookError("process_unknown", { processId: id });

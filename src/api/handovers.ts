@@ -3,7 +3,7 @@ import type { DeleteHandovers, PutHandover } from "../commands/handovers.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { checkInteger } from "../core/ids.ts";
 import { canonicalJson, type JsonObject } from "../core/json.ts";
-import { checkBodySize, ProcessIdText, parseArgument } from "../core/parse.ts";
+import { checkBodySize, parseArgument, parseProcessId } from "../core/parse.ts";
 import { Handover } from "../domain/handovers.ts";
 import type { Got, Wants } from "../log/decision.ts";
 import type { Body, ReadRequest } from "../log/rows.ts";
@@ -36,7 +36,7 @@ export class Handovers {
    */
   async put(processId: string, handover: Handover, options?: FencedOptions): Promise<Handover> {
     const { limits } = this.context;
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const body = parseArgument(Handover, handover, "handover", limits);
     checkBodySize(body.engineState, "handover.engineState", limits);
     const { own, call } = parseFenced(options, limits);
@@ -77,7 +77,7 @@ export class Handovers {
    */
   async delete(processId: string, options?: CallOptions & { ifLife?: string }): Promise<{ deleted: number }> {
     const { limits } = this.context;
-    const id = parseArgument(ProcessIdText, processId, "processId", limits);
+    const id = parseProcessId(processId, limits);
     const { own, call } = parseOptions(options, LifeOption, limits);
     const command: DeleteHandovers = { type: "handovers.delete", processId: id };
     if (own.ifLife !== undefined) command.ifLife = own.ifLife;
@@ -85,7 +85,7 @@ export class Handovers {
   }
 
   private async read(processId: string, which: (process: ProcessRow) => ReadRequest): Promise<Handover | undefined> {
-    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseProcessId(processId, this.context.limits);
     const got = await this.context.read((known): Wants => {
       const wants: Record<string, ReadRequest> = { process: { get: "processes", key: [id] } };
       const process = known["process"] as ProcessRow | undefined;

@@ -1,6 +1,6 @@
 // Hides how callers claim, keep and give back the right to act for a process.
 import { checkInteger } from "../core/ids.ts";
-import { ProcessIdText, parseArgument } from "../core/parse.ts";
+import { parseArgument, parseProcessId } from "../core/parse.ts";
 import { leaseOf } from "../commands/lease-check.ts";
 import type {
   ClaimLease,
@@ -51,7 +51,7 @@ export class Leases {
     const { limits } = this.context;
     const command: ClaimLease = {
       type: "lease.claim",
-      processId: parseArgument(ProcessIdText, processId, "processId", limits),
+      processId: parseProcessId(processId, limits),
       owner: parseArgument(LeaseOwner, owner, "owner", limits),
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
@@ -82,7 +82,7 @@ export class Leases {
     const { limits } = this.context;
     const command: ReclaimLease = {
       type: "lease.reclaim",
-      processId: parseArgument(ProcessIdText, processId, "processId", limits),
+      processId: parseProcessId(processId, limits),
       owner: parseArgument(LeaseOwner, owner, "owner", limits),
       observedHolder: parseArgument(PresentedLease, observedHolder, "observedHolder", limits),
       ttlMs: checkInteger(ttlMs, "ttlMs"),
@@ -137,7 +137,7 @@ export class Leases {
    * @throws DeedbookError `input_invalid`; `store_corrupt` when the row is not what it should be; the `store_*` codes.
    */
   async get(processId: string): Promise<Lease | undefined> {
-    const row = await this.row(parseArgument(ProcessIdText, processId, "processId", this.context.limits));
+    const row = await this.row(parseProcessId(processId, this.context.limits));
     return row === undefined ? undefined : leaseOf(row);
   }
 

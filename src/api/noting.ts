@@ -4,7 +4,7 @@ import type { RecordFirstStarted, RequestAbandon, SetExternalRef, SetWait } from
 import { facts } from "../commands/handler.ts";
 import { canonicalJson, type Json } from "../core/json.ts";
 import { checkId } from "../core/ids.ts";
-import { checkBodySize, Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
+import { checkBodySize, Id, Integer, parseArgument, parseProcessId } from "../core/parse.ts";
 import { LeaseOwner } from "../domain/leases.ts";
 import { checkSignalName, ExternalRef, signalEventType, type ProcessRecord } from "../domain/process.ts";
 import { LifeOption, parseFenced, parseOptions, type CallOptions, type Context, type FencedOptions } from "./context.ts";
@@ -71,7 +71,7 @@ export async function requestAbandon(
   request: { requestedBy: string; reason?: string },
   options?: CallOptions & { ifLife?: string },
 ): Promise<ProcessRecord> {
-  const id = parseArgument(ProcessIdText, processId, "processId", context.limits);
+  const id = parseProcessId(processId, context.limits);
   const { requestedBy, reason } = parseArgument(AbandonForm, request, "request", context.limits);
   if (reason !== undefined) checkBodySize(reason, "request.reason", context.limits);
   const { own, call } = parseOptions(options, LifeOption, context.limits);
@@ -87,7 +87,7 @@ async function noted<C extends { type: string }>(
   command: Omit<C, "processId" | "lease" | "ifLife">,
   options: FencedOptions | undefined,
 ): Promise<ProcessRecord> {
-  const id = parseArgument(ProcessIdText, processId, "processId", context.limits);
+  const id = parseProcessId(processId, context.limits);
   const { own, call } = parseFenced(options, context.limits);
   checkLeaseOf(id, own.lease);
   const accepted = await context.submit(operation, { ...command, processId: id, ...own }, call);

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { PruneReport } from "../commands/prune.ts";
 import { FILTER_UNREGISTERED_IDS_MAX } from "../core/limits.ts";
-import { parseArgument, ProcessIdText } from "../core/parse.ts";
+import { parseArgument, parseProcessId, ProcessIdText } from "../core/parse.ts";
 import type { AwaitOutput } from "../domain/await-output.ts";
 import type { Descriptor, Grant } from "../domain/handles.ts";
 import type { LeaseOwner, PresentedLease } from "../domain/leases.ts";
@@ -73,7 +73,7 @@ export class Processes {
    * @throws DeedbookError `store_corrupt` when its row or a body is not what it should be: broken is not absent.
    */
   async get(processId: string): Promise<ProcessRecord | undefined> {
-    const id = parseArgument(ProcessIdText, processId, "processId", this.context.limits);
+    const id = parseProcessId(processId, this.context.limits);
     const got = await this.context.read(() => ({ process: { get: "processes", key: [id] } }));
     const row = got["process"] as ProcessRow | undefined;
     return row === undefined ? undefined : recordOfRow(this.context, row);

@@ -51,5 +51,8 @@ async function submit(
   const command: RegisterProcess = { type: "process.register", registration, registrationHash, lifeId };
   if (grant !== undefined) command.grant = grant;
   const accepted = await context.submit(operation, command, call);
-  return { process: recordOf(accepted), created: (accepted.reply as RegisterReply).created };
+  const process = recordOf(accepted);
+  const size = JSON.stringify(registration.eventTypes).length;
+  context.declared.set(process.id, { lifeId: process.lifeId, eventTypes: registration.eventTypes, size });
+  return { process, created: (accepted.reply as RegisterReply).created };
 }

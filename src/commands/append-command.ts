@@ -9,10 +9,9 @@ import type { SessionScope } from "../domain/scopes.ts";
 import type { WakeDelivery } from "../domain/wakes.ts";
 import type { EventRow } from "../projections/tables.ts";
 
-/** The verdict of a schema check, made before the lock: it holds for this registration of this life only. */
+/** The verdict of a schema check, made before the lock: it holds for this life only, which has one registration. */
 export interface Verdict {
   lifeId: string;
-  registrationHash: string;
   result: SchemaVerdict;
 }
 

@@ -1,5 +1,5 @@
 // How an event is added, and how a process ends: one plan for producers, closers from outside and lease holders.
-import { member, type Json } from "../core/json.ts";
+import { member, type Json, type JsonObject } from "../core/json.ts";
 import {
   requestOf,
   type AnyAppend,
@@ -15,22 +15,21 @@ import { eventInvocation, type EventSemantics, type ProcessEvent } from "../doma
 import { authorityFits } from "../domain/process.ts";
 import { wakeDelivery, type WakeDelivery } from "../domain/wakes.ts";
 import type { Decision, Env, Got, Shown, Wants } from "../log/decision.ts";
-import type { Body } from "../log/rows.ts";
+import type { Body, ReadRequest } from "../log/rows.ts";
 import type { EventRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
-import { leaseLost, lifeRefused } from "./lease-check.ts";
+import { compared, leaseLost, lifeRefused } from "./lease-check.ts";
 import { processOf, registrationOf, showProcess, wakeTargetOf, wantBody, wantProcess, wantShown } from "./process-rows.ts";
 import { packSemantics, unpackSemantics } from "./stored-event.ts";
 
 function reads(command: AnyAppend, got: Got): Wants {
-  const wants: Record<string, Wants[string]> = { ...wantProcess(command.processId) };
   const row = processOf(got);
-  if (row === undefined) return wants;
-  const { replayKey } = requestOf(command);
-  wants["registration"] = wantBody(row.registeredPosition);
+  if (row === undefined) return wantProcess(command.processId);
+  const wants: Record<string, ReadRequest> = { registration: wantBody(row.registeredPosition) };
   if (command.type !== "event.append") Object.assign(wants, wantShown(row));
-  if (replayKey !== undefined)
-    wants["keyed"] = { scan: "events", index: "events_replay_key", prefix: [row.lifeId, replayKey], limit: 1 };
+  const { replayKey } = requestOf(command);
+  if (replayKey === undefined) return wants;
+  wants["keyed"] = { scan: "events", index: "events_replay_key", prefix: [row.lifeId, replayKey], limit: 1 };
   const keyed = keyedOf(got);
   if (keyed !== undefined && keyed.payloadHash === command.payloadHash) wants["stored"] = wantBody(keyed.position);
   return wants;
@@ -74,7 +73,7 @@ function decide(command: AnyAppend, got: Got, at: number, env: Env): Decision {
 }
 
 function verdictHolds(verdict: Verdict | undefined, row: ProcessRow): boolean {
-  return verdict?.lifeId === row.lifeId && verdict.registrationHash === row.registrationHash;
+  return verdict?.lifeId === row.lifeId; // a life has one registration
 }
 
 function replayed(command: AnyAppend, got: Got, row: ProcessRow, type: EventType | undefined): Decision {
@@ -100,33 +99,41 @@ function inserted(
   const request = requestOf(command);
   const { sequence, semantics, type } = plan;
   const event = eventOf(row, sequence, request, semantics, at);
-  const endsLease = command.type === "process.completeWithLease";
-  const isAppend = command.type === "event.append";
   const reply: AppendReply = { kind: "appended", event, ...deliveryOf(command, got, row, event, type) };
   return recorded({
     type: "event.appended",
     subject: { kind: "process", id: row.id },
-    facts: facts({
-      command: command.type,
-      processId: row.id,
-      lifeId: row.lifeId,
-      sequence,
-      eventType: request.eventType,
-      eventPayloadHash: command.payloadHash,
-      replayKey: request.replayKey,
-      verdict: command.verdict,
-      terminal: semantics.terminal?.state,
-      wake: semantics.wake === undefined ? undefined : true,
-      authority: command.type === "process.complete" ? command.authority : undefined,
-      wakeTargetScope: isAppend ? command.wakeTargetScope : undefined,
-      endedFencingToken: endsLease && semantics.terminal !== undefined ? row.leaseFence : undefined,
-      lease: command.lease,
-      ifLife: command.ifLife,
-    }),
-    payload: facts({ payload: request.payload, ...packSemantics(request.payload, semantics) }),
+    facts: factsOf(command, row, sequence, semantics),
+    payload: packed(request.payload, semantics),
     reply,
     ...shown(command),
   });
+}
+
+function factsOf(command: AnyAppend, row: ProcessRow, sequence: number, semantics: EventSemantics): JsonObject {
+  const { eventType, replayKey } = requestOf(command);
+  const told: Record<string, unknown> = {
+    command: command.type,
+    lifeId: row.lifeId,
+    sequence,
+    eventType,
+    eventPayloadHash: command.payloadHash,
+  };
+  if (replayKey !== undefined) told["replayKey"] = replayKey;
+  if (semantics.terminal !== undefined) told["terminal"] = semantics.terminal.state;
+  if (semantics.wake !== undefined) told["wake"] = true;
+  if (command.type === "process.complete") told["authority"] = command.authority;
+  if (command.type === "event.append" && command.wakeTargetScope !== undefined) told["wakeTargetScope"] = command.wakeTargetScope;
+  if (command.type === "process.completeWithLease" && semantics.terminal !== undefined)
+    told["endedFencingToken"] = row.leaseFence;
+  if (command.lease !== undefined) told["lease"] = compared(command.lease);
+  if (command.ifLife !== undefined) told["ifLife"] = command.ifLife;
+  return told as JsonObject;
+}
+
+function packed(payload: Json, semantics: EventSemantics): JsonObject {
+  const { semantics: kept } = packSemantics(payload, semantics);
+  return kept === undefined ? { payload } : { payload, semantics: kept as unknown as Json };
 }
 
 /** Completions are answered with the process; appends are not, and are not charged for it. */
@@ -167,6 +174,11 @@ function deliveryOf(
   return delivery === undefined ? {} : { wakeDelivery: delivery };
 }
 
+/** An event is only ever recorded with the verdict of its own life that the payload is as declared. */
+function passed(f: JsonObject): Verdict {
+  return { lifeId: f["lifeId"] as string, result: { ok: true } };
+}
+
 export const appendEvent: Handler<AppendEvent> = {
   type: "event.append",
   reads,
@@ -181,7 +193,7 @@ export const appendEvent: Handler<AppendEvent> = {
         payloadHash: f["eventPayloadHash"],
         replayKey: f["replayKey"],
         wakeTargetScope: f["wakeTargetScope"],
-        verdict: f["verdict"],
+        verdict: passed(f),
         lease: f["lease"],
         ifLife: f["ifLife"],
       }),
@@ -200,7 +212,7 @@ export const completeProcess: Handler<CompleteProcess> = {
         awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"),
         authority: f["authority"],
         payloadHash: f["eventPayloadHash"],
-        verdict: f["verdict"],
+        verdict: passed(f),
         ifLife: f["ifLife"],
       }),
     }) as unknown as CompleteProcess,
@@ -218,7 +230,7 @@ export const completeWithLease: Handler<CompleteWithLease> = {
         awaitOutput: member(payload?.["payload"] as Json, "awaitOutput"),
         lease: f["lease"],
         payloadHash: f["eventPayloadHash"],
-        verdict: f["verdict"],
+        verdict: passed(f),
       }),
     }) as unknown as CompleteWithLease,
 };

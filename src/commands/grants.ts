@@ -65,7 +65,7 @@ function given(command: GiveGrant, process: ProcessRow, existing: GrantRow | und
   return recorded({
     type: "grant.given",
     subject: { kind: "process", id: processId },
-    facts: facts({ command: command.type, scope, processId, descriptorHash, ifLife, ...decided }),
+    facts: facts({ command: command.type, scope, descriptorHash, ifLife, ...decided }),
     payload: { descriptor: descriptor as JsonObject },
     reply,
   });
@@ -80,7 +80,7 @@ export const revokeGrant: Handler<RevokeGrant> = {
     return recorded({
       type: "grant.revoked",
       subject: { kind: "process", id: processId },
-      facts: facts({ command: type, scope, processId, lifeId: process.lifeId }),
+      facts: facts({ command: type, scope, lifeId: process.lifeId }),
       reply: { revoked: true },
     });
   },

@@ -25,8 +25,11 @@ interface RecordedParts {
   show?: Shown;
 }
 
-export function recorded(parts: RecordedParts): Recorded {
-  return { kind: "recorded", version: 1, ...parts };
+export function recorded({ type, subject, facts: told, payload, reply, show }: RecordedParts): Recorded {
+  const decision: Recorded = { kind: "recorded", type, version: 1, subject, facts: told, reply };
+  if (payload !== undefined) decision.payload = payload;
+  if (show !== undefined) decision.show = show;
+  return decision;
 }
 
 export function unchanged(reply: unknown, show?: Shown, noted?: Unchanged["noted"]): Unchanged {

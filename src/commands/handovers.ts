@@ -5,7 +5,7 @@ import type { Got } from "../log/decision.ts";
 import type { Condition, ReadRequest } from "../log/rows.ts";
 import type { HandoverRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
-import { leaseLost, lifeRefused, processUnknown } from "./lease-check.ts";
+import { compared, leaseLost, lifeRefused, processUnknown } from "./lease-check.ts";
 import { processOf, wantProcess } from "./process-rows.ts";
 
 export interface PutHandover {
@@ -50,7 +50,7 @@ export const putHandover: Handler<PutHandover> = {
     if (lost !== undefined) return lost;
     const { lifeId } = row;
     const dropped = ordinalsOf(got, "outdated");
-    const inputs = { processId, segmentOrdinal: ordinal, ...head, contentHash, lease, ifLife };
+    const inputs = { segmentOrdinal: ordinal, ...head, contentHash, lease: compared(lease), ifLife };
     return recorded({
       type: "handover.put",
       subject: { kind: "process", id: processId },
@@ -80,7 +80,7 @@ export const deleteHandovers: Handler<DeleteHandovers> = {
     return recorded({
       type: "handovers.deleted",
       subject: { kind: "process", id: processId },
-      facts: facts({ command: type, processId, ifLife, lifeId: row.lifeId, dropped }),
+      facts: facts({ command: type, ifLife, lifeId: row.lifeId, dropped }),
       reply: { deleted: dropped.length },
     });
   },

@@ -1,33 +1,39 @@
 // Hides how a process row tells its lease, and what a write under a stale lease or for another life is answered.
 import { DeedbookError } from "../core/errors.ts";
 import { lossOf, type LeaseLossReason, type LeaseState } from "../domain/owners.ts";
-import { Liveness, type Lease, type LeaseOwner, type PresentedLease } from "../domain/leases.ts";
+import type { JsonObject } from "../core/json.ts";
+import { OWNERS_MAX } from "../core/limits.ts";
+import { Liveness, type Lease, type LeaseOwner, type PresentedLease, type ReleasedLease } from "../domain/leases.ts";
 import type { Refused } from "../log/decision.ts";
 import type { ProcessRow } from "../projections/tables.ts";
+import { LRUCache } from "lru-cache";
+import { facts } from "./handler.ts";
 
 /** The lease that is held, even if it has lapsed; undefined when it was never held or has been released. */
 export function leaseOf(row: ProcessRow): Lease | undefined {
-  if (row.leaseToken === null) return undefined;
-  const { leaseOwner, leaseClaimedAtMs, leaseExpiresAtMs } = row;
-  if (leaseOwner === null || leaseClaimedAtMs === null || leaseExpiresAtMs === null)
-    throw corrupt(row, "a held lease without owner or times");
-  return {
-    processId: row.id,
-    lifeId: row.lifeId,
-    owner: storedOwner(row, leaseOwner),
-    leaseToken: row.leaseToken,
-    fencingToken: row.leaseFence,
-    claimedAtMs: leaseClaimedAtMs,
-    expiresAtMs: leaseExpiresAtMs,
-  };
+  const { leaseOwner, leaseClaimedAtMs, leaseToken } = row;
+  if (leaseToken === null) return undefined;
+  const { lifeId, lastFence: fencingToken, expiresAtMs } = heldBy(row, leaseToken);
+  const owner = storedOwner(row, leaseOwner as string);
+  return { processId: row.id, lifeId, owner, leaseToken, fencingToken, claimedAtMs: leaseClaimedAtMs as number, expiresAtMs };
 }
 
 /** The lease of a row as far as presented leases are compared with it. */
 export function leaseStateOf(row: ProcessRow): LeaseState {
-  const lease = leaseOf(row);
-  if (lease === undefined) return { held: false, lifeId: row.lifeId, lastFence: row.leaseFence };
-  const { lifeId, fencingToken: lastFence, leaseToken, owner, expiresAtMs } = lease;
-  return { held: true, lifeId, lastFence, leaseToken, owner, expiresAtMs };
+  const { lifeId, leaseFence: lastFence, leaseToken } = row;
+  return leaseToken === null ? { held: false, lifeId, lastFence } : heldBy(row, leaseToken);
+}
+
+/** Owners as they were compared with last: the same text is parsed once. They are shared, so they are never given out. */
+const owners = new LRUCache<string, LeaseOwner>({ max: OWNERS_MAX });
+
+function heldBy(row: ProcessRow, leaseToken: string): Extract<LeaseState, { held: true }> {
+  const { lifeId, leaseFence: lastFence, leaseOwner, leaseClaimedAtMs, leaseExpiresAtMs } = row;
+  if (leaseOwner === null || leaseClaimedAtMs === null || leaseExpiresAtMs === null)
+    throw corrupt(row, "a held lease without owner or times");
+  const owner = owners.get(leaseOwner) ?? storedOwner(row, leaseOwner);
+  owners.set(leaseOwner, owner);
+  return { held: true, lifeId, lastFence, leaseToken, owner, expiresAtMs: leaseExpiresAtMs };
 }
 
 /**
@@ -38,6 +44,14 @@ export function leaseLost(presented: PresentedLease, row: ProcessRow | undefined
   const reason = lossOf(row === undefined ? undefined : leaseStateOf(row), presented, at);
   if (reason === undefined) return undefined;
   return { kind: "refused", code: "lease_lost", details: lossDetails(presented, row, reason) };
+}
+
+/** A presented lease as facts tell it: what was compared (1.13). Process and life stand beside it, in subject and facts. */
+export function compared(lease: ReleasedLease | undefined): JsonObject | undefined {
+  if (lease === undefined) return undefined;
+  const { owner, leaseToken, fencingToken } = lease;
+  const { ownerId, incarnationId } = owner ?? {};
+  return facts({ owner: owner && { ownerId, incarnationId }, leaseToken, fencingToken });
 }
 
 /** What a stale holder is told. The current fence is 0 where there is none to tell. */

@@ -7,7 +7,7 @@ import type { Lease, LeaseOwner, PresentedLease, ReleasedLease } from "../domain
 import type { Decision, Env } from "../log/decision.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, unchanged, type Handler } from "./handler.ts";
-import { leaseLost, leaseOf, leaseStateOf, lossDetails, processUnknown } from "./lease-check.ts";
+import { compared, leaseLost, leaseOf, leaseStateOf, lossDetails, processUnknown } from "./lease-check.ts";
 import { processOf, wantProcess } from "./process-rows.ts";
 
 /** How a lease came about (1.13): the columns of the matrix. */
@@ -95,7 +95,13 @@ export const renewLease: Handler<RenewLease> = {
     return recorded({
       type: "lease.renewed",
       subject: { kind: "process", id: holder.processId },
-      facts: facts({ command: command.type, lease: presented, ttlMs, expiresAtMs: lease.expiresAtMs }),
+      facts: facts({
+        command: command.type,
+        lifeId: holder.lifeId,
+        lease: compared(presented),
+        ttlMs,
+        expiresAtMs: lease.expiresAtMs,
+      }),
       reply: lease,
     });
   },
@@ -114,7 +120,12 @@ export const releaseLease: Handler<ReleaseLease> = {
     return recorded({
       type: "lease.released",
       subject: { kind: "process", id: command.lease.processId },
-      facts: facts({ command: command.type, lease: command.lease, expiresAtMs: state.expiresAtMs }),
+      facts: facts({
+        command: command.type,
+        lifeId: state.lifeId,
+        lease: compared(command.lease),
+        expiresAtMs: state.expiresAtMs,
+      }),
       reply,
     });
   },
@@ -154,7 +165,7 @@ function reentered(command: ClaimLease, holder: Lease, at: number): Decision {
 }
 
 function claimed(command: ClaimLease | ReclaimLease, lease: Lease, how: HowClaimed, superseded: Lease | undefined): Decision {
-  const { type, ...inputs } = command;
+  const { type, processId: _subject, ...inputs } = command;
   const { lifeId, fencingToken, leaseToken: token, expiresAtMs } = lease;
   const reply: ClaimReply = { kind: "acquired", lease };
   return recorded({

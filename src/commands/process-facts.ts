@@ -5,7 +5,7 @@ import type { Decision, Got, Wants } from "../log/decision.ts";
 import type { Body } from "../log/rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
-import { leaseLost, lifeRefused } from "./lease-check.ts";
+import { compared, leaseLost, lifeRefused } from "./lease-check.ts";
 import { processOf, showProcess, wantBody, wantProcess, wantShown } from "./process-rows.ts";
 
 interface Fenced {
@@ -68,7 +68,7 @@ function write(
   return recorded({
     type,
     subject: { kind: "process", id: processId },
-    facts: facts({ command: command.type, processId, ...members, lease, ifLife }),
+    facts: facts({ command: command.type, lifeId: row.lifeId, ...members, lease: compared(lease), ifLife }),
     ...(payload === undefined ? {} : { payload: facts({ ...payload }) }),
     reply: null,
     show: showProcess(processId),

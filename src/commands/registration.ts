@@ -73,7 +73,6 @@ function registered({ type, registration, registrationHash, lifeId, grant }: Reg
     subject: { kind: "process", id },
     facts: facts({
       command: type,
-      processId: id,
       lifeId,
       registrationHash,
       disposition,

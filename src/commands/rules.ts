@@ -71,7 +71,15 @@ export function createRules(refusals: RefusalRecorder): Rules {
 /** The command that a record was decided from; undefined for refusals, whose bodies are not kept. */
 export function commandOf(fact: Fact, payload: JsonObject | undefined): Command | undefined {
   if (fact.type === "command.refused") return undefined;
-  return handlerOf(fact.facts["command"] as string).rebuild(fact.facts, payload);
+  return handlerOf(fact.facts["command"] as string).rebuild(inputsOf(fact), payload);
+}
+
+/** Facts do not repeat what stands beside them: the process in the subject, its life in the lease. */
+function inputsOf({ subject, facts }: Fact): JsonObject {
+  if (subject.kind !== "process") return facts;
+  const [processId, lifeId] = [subject.id, facts["lifeId"] as string];
+  const { lease } = facts;
+  return { processId, ...facts, ...(lease === undefined ? {} : { lease: { processId, lifeId, ...(lease as JsonObject) } }) };
 }
 
 /** The environment of decisions, from the book's row. Before the first record there is none to decide in. */

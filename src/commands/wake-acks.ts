@@ -26,7 +26,7 @@ export const acknowledgeWake: Handler<AcknowledgeWake> = {
     return recorded({
       type: "wake.acknowledged",
       subject: { kind: "process", id: processId },
-      facts: facts({ command: type, processId, lifeId: row?.lifeId, sequence, ifLife }),
+      facts: facts({ command: type, lifeId: row?.lifeId, sequence, ifLife }),
       reply: { acknowledged: true },
     });
   },

@@ -9,58 +9,92 @@ export type JsonObject = Readonly<Record<string, Json>>;
 /** Levels of nesting that are still accepted; deeper values overflow stacks of readers elsewhere. */
 export const JSON_DEPTH_MAX = 500;
 
-const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
-
 export function hasLoneSurrogate(text: string): boolean {
-  return LONE_SURROGATE.test(text);
+  return !text.isWellFormed();
+}
+
+/** Where a walk over a value stands: keys are only joined to a path when something is to be said about it. */
+export class Place {
+  private readonly name: string;
+  private readonly keys: (string | number)[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  enter(key: string | number): void {
+    this.keys.push(key);
+  }
+
+  leave(): void {
+    this.keys.pop();
+  }
+
+  get path(): string {
+    return [this.name, ...this.keys].filter((part) => part !== "").join(".");
+  }
 }
 
 /** A copy of `value` as plain JSON: undefined members dropped, -0 as 0. Refuses what JSON cannot carry, with its path. */
 export function toJson(value: unknown, path = ""): Json {
-  return copy(value, path, 0, new Set());
+  return jsonAt(value, new Place(path));
 }
 
-function copy(value: unknown, path: string, depth: number, above: Set<object>): Json {
+/** As `toJson`, for a part of a larger value. */
+export function jsonAt(value: unknown, place: Place): Json {
+  return copy(value, place, typeof value === "object" ? [] : NOTHING);
+}
+
+const NOTHING: object[] = [];
+
+/** `above` are the objects that `value` lies in. */
+function copy(value: unknown, place: Place, above: object[]): Json {
   switch (typeof value) {
     case "boolean":
       return value;
     case "string":
-      if (LONE_SURROGATE.test(value)) throw notJson(path, "a string with a lone surrogate");
+      if (!value.isWellFormed()) throw notJson(place.path, "a string with a lone surrogate");
       return value;
     case "number":
-      if (!Number.isFinite(value)) throw notJson(path, String(value));
+      if (!Number.isFinite(value)) throw notJson(place.path, String(value));
       return value === 0 ? 0 : value;
     case "object":
-      return value === null ? null : copyObject(value, path, depth, above);
+      return value === null ? null : copyObject(value, place, above);
     default:
-      throw notJson(path, describe(value));
+      throw notJson(place.path, describe(value));
   }
 }
 
-function copyObject(value: object, path: string, depth: number, above: Set<object>): Json {
-  if (depth >= JSON_DEPTH_MAX) throw notJson(path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
-  if (above.has(value)) throw notJson(path, "a cycle");
-  above.add(value);
-  const result = Array.isArray(value) ? copyArray(value, path, depth, above) : copyMembers(value, path, depth, above);
-  above.delete(value);
+function copyObject(value: object, place: Place, above: object[]): Json {
+  if (above.length >= JSON_DEPTH_MAX) throw notJson(place.path, `nested deeper than ${JSON_DEPTH_MAX} levels`);
+  if (above.includes(value)) throw notJson(place.path, "a cycle");
+  above.push(value);
+  const result = Array.isArray(value) ? copyArray(value, place, above) : copyMembers(value, place, above);
+  above.pop();
   return result;
 }
 
-function copyArray(value: readonly unknown[], path: string, depth: number, above: Set<object>): Json {
+function copyArray(value: readonly unknown[], place: Place, above: object[]): Json {
   const result: Json[] = [];
-  for (let i = 0; i < value.length; i++) result.push(copy(value[i], join(path, String(i)), depth + 1, above));
+  for (let i = 0; i < value.length; i++) {
+    place.enter(i);
+    result.push(copy(value[i], place, above));
+    place.leave();
+  }
   return result;
 }
 
-function copyMembers(value: object, path: string, depth: number, above: Set<object>): Json {
-  if (!isPlain(value)) throw notJson(path, describe(value));
-  if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(path, "an object with symbol keys");
+function copyMembers(value: object, place: Place, above: object[]): Json {
+  if (!isPlain(value)) throw notJson(place.path, describe(value));
+  if (Object.getOwnPropertySymbols(value).length > 0) throw notJson(place.path, "an object with symbol keys");
   const result: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key];
     if (member === undefined) continue;
-    if (LONE_SURROGATE.test(key)) throw notJson(join(path, key), "a key with a lone surrogate");
-    setMember(result, key, copy(member, join(path, key), depth + 1, above));
+    place.enter(key);
+    if (!key.isWellFormed()) throw notJson(place.path, "a key with a lone surrogate");
+    setMember(result, key, copy(member, place, above));
+    place.leave();
   }
   return result;
 }
@@ -85,14 +119,38 @@ export function member(value: Json, key: string): Json | undefined {
 
 /** RFC 8785: keys by UTF-16 code units, shortest numbers, -0 as 0. Takes checked JSON. */
 export function canonicalJson(value: Json): string {
-  if (value === null || typeof value !== "object") return value === 0 ? "0" : JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const object = value as JsonObject;
-  const parts = Object.keys(object)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] as Json)}`);
-  return `{${parts.join(",")}}`;
+  if (typeof value === "string") return JSON.stringify(value);
+  if (value === null || typeof value !== "object") return String(value); // -0 too
+  return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as JsonObject);
 }
+
+function canonicalArray(value: readonly Json[]): string {
+  let text = "[";
+  for (let i = 0; i < value.length; i++)
+    text += i === 0 ? canonicalJson(value[0] as Json) : `,${canonicalJson(value[i] as Json)}`;
+  return `${text}]`;
+}
+
+function canonicalObject(value: JsonObject): string {
+  const keys = sorted(Object.keys(value));
+  let text = "{";
+  for (const key of keys) text += `${text === "{" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`;
+  return `${text}}`;
+}
+
+/** In place, by UTF-16 code units. Few keys are put in order here, since `sort` makes copies. */
+function sorted(keys: string[]): string[] {
+  if (keys.length > FEW_KEYS) return keys.sort();
+  for (let i = 1; i < keys.length; i++) {
+    const key = keys[i] as string;
+    let at = i;
+    for (; at > 0 && (keys[at - 1] as string) > key; at--) keys[at] = keys[at - 1] as string;
+    keys[at] = key;
+  }
+  return keys;
+}
+
+const FEW_KEYS = 16;
 
 export function jsonEqual(a: Json, b: Json): boolean {
   return a === b || canonicalJson(a) === canonicalJson(b);

@@ -45,7 +45,12 @@ export const LOCK_BACKOFF_MS_MAX = 16;
 /** Milliseconds between two looks for other processes' commits where no notice came. */
 export const POLL_INTERVAL_MS_DEFAULT = 100;
 /** Parsed bodies kept in memory, in characters of JSON text. */
-export const PAYLOAD_CACHE_CHARS_MAX = 16 * 1_024 * 1_024;
+export const PAYLOAD_CACHE_CHARS_MAX = 4 * 1_024 * 1_024;
+/** Rows that write transactions keep in memory, and the characters of text that one of them may have. */
+export const HOT_ROWS_MAX = 5_000;
+export const HOT_ROW_CHARS_MAX = 4_096;
+/** Lease owners kept parsed. */
+export const OWNERS_MAX = 1_000;
 /** Compiled payload schemas kept in memory. */
 export const SCHEMA_CACHE_MAX = 500;
 /** A payload schema that is still usable: its canonical JSON in UTF-8 bytes, and its `$ref` expansions. */

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { DeedbookError, isDeedbookError } from "./errors.ts";
 import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
-import { canonicalJson, describe, isPlain, join, setMember, toJson, type Json } from "./json.ts";
+import { canonicalJson, describe, isPlain, jsonAt, Place, setMember, type Json, type JsonObject } from "./json.ts";
 import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
 
 // zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.
@@ -11,13 +11,22 @@ let limitsInForce: Limits = DEFAULT_LIMITS;
 type Check<T> = (value: unknown, path: string) => T;
 
 function checked<T>(check: Check<T>): z.ZodType<T, T> {
-  return z.custom<T>().superRefine((value, ctx) => {
-    try {
-      check(value, "");
-    } catch (error) {
-      ctx.addIssue({ code: "custom", params: { error }, message: "refused" });
-    }
-  });
+  return z.custom<T>((value) => refusalOf(check, value) === undefined, { params: { check } });
+}
+
+/** What a check has against a value: asked again for the text when a form was refused. */
+function refusalOf(check: Check<unknown>, value: unknown): unknown {
+  try {
+    check(value, "");
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** The process id that a method is given. */
+export function parseProcessId(value: unknown, limits: Limits): string {
+  return checkProcessId(value, "processId", limits.idBytesMax);
 }
 
 /** An id (specification 0.2). */
@@ -43,7 +52,7 @@ export const JsonRecord: z.ZodType<Readonly<Record<string, Json>>> = z.custom<Re
  * its path under `name`. Gives a copy without absent members.
  */
 export function parseArgument<T>(schema: z.ZodType<T>, value: unknown, name: string, limits: Limits): T {
-  return withBodies(value, parseJson(schema, value, name, limits), name) as T;
+  return withBodies(value, parseJson(schema, value, name, limits), new Place(name)) as T;
 }
 
 /** Checks the form alone: for values that are JSON already, or that hold signals and functions. */
@@ -53,7 +62,7 @@ export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string,
   try {
     const result = schema.safeParse(value);
     if (result.success) {
-      if (isStructure(value, result.data)) refuseInstance(value, name);
+      if (isStructure(value, result.data)) refuseInstance(value, new Place(name));
       return result.data;
     }
     throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name);
@@ -72,20 +81,26 @@ function isStructure(given: unknown, parsed: unknown): given is object {
 }
 
 /** A form takes any object for the members it has: a Map would pass as an object without any. */
-function refuseInstance(given: object, path: string): void {
-  if (!Array.isArray(given) && !isPlain(given)) throw invalid(path, "a plain object", describe(given));
+function refuseInstance(given: object, place: Place): void {
+  if (!Array.isArray(given) && !isPlain(given)) throw invalid(place.path, "a plain object", describe(given));
 }
 
 /** The parsed argument with its bodies as JSON; each body is measured from its own top. */
-function withBodies(given: unknown, parsed: unknown, path: string): Json {
-  if (!isStructure(given, parsed)) return toJson(parsed, path);
-  refuseInstance(given, path);
-  const part = (key: string): Json =>
-    withBodies((given as Record<string, unknown>)[key], (parsed as Record<string, unknown>)[key], join(path, key));
-  if (Array.isArray(parsed)) return parsed.map((_, i) => part(String(i)));
+function withBodies(given: unknown, parsed: unknown, place: Place): Json {
+  if (!isStructure(given, parsed)) return jsonAt(parsed, place);
+  refuseInstance(given, place);
+  if (Array.isArray(parsed)) return parsed.map((_, i) => partOf(given, parsed, i, place));
   const result: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(parsed as object)) if (value !== undefined) setMember(result, key, part(key));
+  for (const key of Object.keys(parsed as object))
+    if ((parsed as Record<string, unknown>)[key] !== undefined) setMember(result, key, partOf(given, parsed, key, place));
   return result;
+}
+
+function partOf(given: object, parsed: unknown, key: string | number, place: Place): Json {
+  place.enter(key);
+  const part = withBodies((given as Record<string, unknown>)[key], (parsed as Record<string, unknown>)[key], place);
+  place.leave();
+  return part;
 }
 
 function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): DeedbookError {
@@ -93,7 +108,7 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): Deedb
   const found = describe(at(value, issue.path));
   switch (issue.code) {
     case "custom":
-      return underPath(issue.params?.["error"], path) ?? invalid(path, issue.message, found);
+      return underPath(checkOf(issue), at(value, issue.path), path) ?? invalid(path, issue.message, found);
     case "unrecognized_keys":
       return invalid(
         `${path === "" ? "" : `${path}.`}${issue.keys[0] ?? ""}`,
@@ -121,7 +136,12 @@ function fromUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, name: st
   return fromIssue({ ...first, path: [...issue.path, ...first.path] }, value, name);
 }
 
-function underPath(error: unknown, path: string): DeedbookError | undefined {
+function checkOf(issue: z.core.$ZodIssueCustom): Check<unknown> | undefined {
+  return issue.params?.["check"] as Check<unknown> | undefined;
+}
+
+function underPath(check: Check<unknown> | undefined, value: unknown, path: string): DeedbookError | undefined {
+  const error = check === undefined ? undefined : refusalOf(check, value);
   if (isDeedbookError(error, "input_invalid")) return new DeedbookError("input_invalid", { ...error.details, path });
   if (isDeedbookError(error, "payload_too_large")) return new DeedbookError("payload_too_large", { ...error.details, path });
   return undefined;
@@ -148,6 +168,6 @@ function roughBytes(value: Json): number {
   if (value === null || typeof value !== "object") return 25;
   let bytes = 2;
   if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += roughBytes(item) + 1;
-  else for (const [key, item] of Object.entries(value)) bytes += key.length * 6 + 4 + roughBytes(item);
+  else for (const key of Object.keys(value)) bytes += key.length * 6 + 4 + roughBytes((value as JsonObject)[key] as Json);
   return bytes;
 }

@@ -111,7 +111,7 @@ class ChainCheck {
   private body(record: RawRecord): void {
     const { position, payload, salt } = record;
     if (record.payloadHash === null) {
-      if (payload != null) this.add(position, "it has a body that its record does not know");
+      if (payload != null || salt != null) this.add(position, "it has a body that its record does not know");
       return;
     }
     if (payload == null || salt == null) this.bodiesMissing += 1;

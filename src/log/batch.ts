@@ -158,7 +158,7 @@ export function gather(wants: (got: Got) => Wants, transaction: Pick<Transaction
 export function seal(fact: Fact, payload: JsonObject | undefined, previousLink: string, random: Random): RawRecord {
   const text = payload === undefined ? null : JSON.stringify(payload);
   const salt = text === null ? null : Uint8Array.from(random.bytes(16));
-  const record = {
+  const record: RawRecord = {
     position: fact.position,
     at: fact.at,
     type: fact.type,
@@ -170,8 +170,12 @@ export function seal(fact: Fact, payload: JsonObject | undefined, previousLink: 
     facts: JSON.stringify(fact.facts),
     meta: JSON.stringify(fact.meta),
     payloadHash: text === null || salt === null ? null : payloadHash(salt, text),
+    link: "",
+    salt,
+    payload: text,
   };
-  return { ...record, link: nextLink(previousLink, fact.position, fact.at, recordHash(record)), salt, payload: text };
+  record.link = nextLink(previousLink, fact.position, fact.at, recordHash(record));
+  return record;
 }
 
 function toError(refused: Refused): DeedbookError {

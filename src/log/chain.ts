@@ -1,6 +1,5 @@
 // How records are sealed: the hash of a body, of a record, and the link that joins it to all before it.
-import { sha256OfFields } from "../core/hash.ts";
-import { hash } from "node:crypto";
+import { sha256OfBytesAndText, sha256OfFields } from "../core/hash.ts";
 
 /** The texts of a record as they are stored and hashed: never re-serialised, so that a hash can always be checked. */
 export interface SealedText {
@@ -20,7 +19,7 @@ export const GENESIS_LINK = "0".repeat(64);
 
 /** SHA-256 over the 16 bytes of salt followed by the UTF-8 bytes of the payload text. */
 export function payloadHash(salt: Uint8Array, text: string): string {
-  return hash("sha256", Buffer.concat([salt, Buffer.from(text, "utf8")]), "hex");
+  return sha256OfBytesAndText(salt, text);
 }
 
 /** SHA-256 over the length-prefixed parts of a record that say what happened. */

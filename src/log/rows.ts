@@ -31,6 +31,8 @@ export interface TableDef {
   indexes: readonly IndexDef[];
   /** Rows lie in the order of the key (small rows read by ranges); otherwise in the order of their making. */
   clustered?: boolean;
+  /** Asked for by key again and again: a ledger may keep such rows in memory while nobody else commits. */
+  hot?: boolean;
   /** The column that names the life a row hangs on; rows of a pruned life are hidden, then deleted in slices. */
   life?: string;
 }

@@ -9,7 +9,6 @@ import { projection } from "./projection.ts";
 import type { ProcessRow } from "./tables.ts";
 
 interface Registered {
-  processId: string;
   lifeId: string;
   registrationHash: string;
   disposition: ProcessRow["disposition"];
@@ -43,7 +42,10 @@ export const processes = projection("processes", {
   },
   "event.appended": (fact) => {
     const { sequence, terminal, endedFencingToken } = fact.facts as unknown as Appended;
-    const end = terminal === undefined ? {} : { state: terminal, terminalPosition: fact.position, ...NO_WAIT };
+    const { position, at } = fact;
+    const set = { lastSequence: sequence, updatedAtMs: at, changePosition: position, lastPosition: position };
+    if (terminal === undefined) return [{ patch: "processes", key: [fact.subject.id], set }];
+    const end = { state: terminal, terminalPosition: position, ...NO_WAIT };
     return changed(fact, { lastSequence: sequence, ...end, ...(endedFencingToken === undefined ? {} : LEASE_ENDED) });
   },
   "wake.acknowledged": (fact) => [
@@ -85,12 +87,12 @@ function changed(fact: Fact, set: Row): readonly RowChange[] {
 
 function freshRow(fact: Fact): ProcessRow {
   const { position, at } = fact;
-  const { processId, lifeId, registrationHash, disposition, identity, provenance, envRef, wakeTarget, grant } =
+  const { lifeId, registrationHash, disposition, identity, provenance, envRef, wakeTarget, grant } =
     fact.facts as unknown as Registered;
   const { causedBy } = provenance;
   const trigger = causedBy?.type === "triggerOccurrence" ? causedBy : undefined;
   return {
-    id: processId,
+    id: fact.subject.id,
     lifeId,
     state: "running",
     disposition,

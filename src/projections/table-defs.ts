@@ -13,6 +13,7 @@ export const TABLES: readonly TableDef[] = [
   {
     name: "processes",
     key: ["id"],
+    hot: true,
     columns: {
       id: text,
       lifeId: text,
@@ -142,6 +143,7 @@ export const TABLES: readonly TableDef[] = [
     name: "refusals",
     key: ["subjectKind", "subjectId", "code", "owner"],
     clustered: true,
+    hot: true,
     columns: { subjectKind: text, subjectId: text, code: text, owner: text, at: int, position: int },
     indexes: [],
   },
@@ -149,6 +151,7 @@ export const TABLES: readonly TableDef[] = [
   {
     name: "book",
     key: ["id"],
+    hot: true,
     columns: {
       id: text,
       bookId: text,

@@ -177,7 +177,7 @@ export class World {
   async breakBody(position: number, text = '{"registration":'): Promise<Book> {
     this.damaged = true;
     if (this.kind === "file") {
-      const done = this.sql((db) => db.prepare("UPDATE payloads SET json = ? WHERE position = ?").run(text, position));
+      const done = this.sql((db) => db.prepare("UPDATE log SET payload = ? WHERE position = ?").run(text, position));
       expect(done.changes).toBe(1);
     } else (this.store.state.log[position - 1] as { payload: string }).payload = text;
     return this.reopen();

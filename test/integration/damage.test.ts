@@ -31,14 +31,14 @@ const ofP4 = (type: string, nth = 0): string =>
   `(SELECT position FROM log WHERE subject = 'p4' AND type = '${type}' ORDER BY position LIMIT 1 OFFSET ${nth})`;
 
 describe.each([
-  ["is not JSON", `UPDATE payloads SET json = '{"regis' WHERE position = ${ofP4("process.registered")}`],
-  ["is missing", `DELETE FROM payloads WHERE position = ${ofP4("process.registered")}`],
-  ["is no object", `UPDATE payloads SET json = 'null' WHERE position = ${ofP4("process.registered")}`],
+  ["is not JSON", `UPDATE log SET payload = '{"regis' WHERE position = ${ofP4("process.registered")}`],
+  ["is missing", `UPDATE log SET salt = NULL, payload = NULL WHERE position = ${ofP4("process.registered")}`],
+  ["is no object", `UPDATE log SET payload = 'null' WHERE position = ${ofP4("process.registered")}`],
   [
     "is of something else",
-    `UPDATE payloads SET json = '{"registration":{"id":"other","eventTypes":[]}}' WHERE position = ${ofP4("process.registered")}`,
+    `UPDATE log SET payload = '{"registration":{"id":"other","eventTypes":[]}}' WHERE position = ${ofP4("process.registered")}`,
   ],
-  ["is no registration", `UPDATE payloads SET json = '{}' WHERE position = ${ofP4("process.registered")}`],
+  ["is no registration", `UPDATE log SET payload = '{}' WHERE position = ${ofP4("process.registered")}`],
 ])("a registration that %s", (_name, statement) => {
   test("is unreadable in every list, and store_corrupt for who needs it", async () => {
     const { book } = await damaged(statement);
@@ -82,7 +82,7 @@ describe.each([
 
 describe.each(["x", "null", "{}", "[]"])("an event whose body is %s", (text) => {
   test("is listed as such; the others are read, a tail stops at it and says so", async () => {
-    const { book } = await damaged(`UPDATE payloads SET json = '${text}' WHERE position = ${ofP4("event.appended", 1)}`);
+    const { book } = await damaged(`UPDATE log SET payload = '${text}' WHERE position = ${ofP4("event.appended", 1)}`);
     for (const page of [
       await book.events.after("p4", 0),
       await book.events.recent("p4", 10),
@@ -107,7 +107,7 @@ describe.each(["x", "null", "{}", "[]"])("an event whose body is %s", (text) => 
 describe("a handover, a descriptor, a lease that cannot be read", () => {
   test("are store_corrupt or listed, each for itself", async () => {
     const { book } = await damaged(
-      `UPDATE payloads SET json = '[' WHERE position = ${ofP4("handover.put")}`,
+      `UPDATE log SET payload = '[' WHERE position = ${ofP4("handover.put")}`,
       "UPDATE t_processes SET leaseToken = 't', leaseOwner = '{', leaseClaimedAtMs = 1, leaseExpiresAtMs = 9999999999999, leaseFence = 1 WHERE id = 'p3'",
     );
     await refusal(book.handovers.get("p4", 0), "store_corrupt");

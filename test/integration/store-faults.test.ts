@@ -50,7 +50,6 @@ describe("a full disk", () => {
 describe("a fault of the file system", () => {
   test.each([
     ["append", "SQLITE_IOERR_WRITE", "store_io"],
-    ["append payload", "SQLITE_FULL", "store_full"],
     ["write head", "SQLITE_IOERR_SHORT_READ", "store_io"],
     ["put processes", "SQLITE_READONLY_DBMOVED", "store_read_only"],
     ["BEGIN", "SQLITE_CANTOPEN", "store_io"],

@@ -15,8 +15,8 @@ export function leaseFaults(records: readonly LogRecord[]): { faults: string[]; 
   const held = new Map<string, Held>();
   const faults: string[] = [];
   let acquisitions = 0;
-  for (const { position, at, type, facts } of records) {
-    const processId = (facts["processId"] ?? (facts["lease"] as { processId?: string } | undefined)?.processId) as string;
+  for (const { position, at, type, subject, facts } of records) {
+    const processId = subject.id;
     if (type === "lease.released" || (type === "event.appended" && facts["endedFencingToken"] !== undefined))
       held.delete(processId);
     if (type === "processes.pruned")

@@ -60,7 +60,6 @@ export function changedTables(before: ReadonlyMap<string, string>, after: Readon
 /** The log as it is stored, bodies included. */
 export function rawLog(world: World): RawRecord[] {
   if (world.store !== undefined) return world.store.state.log;
-  const sql =
-    "SELECT l.*, p.salt, p.json AS payload FROM log l LEFT JOIN payloads p ON p.position = l.position ORDER BY l.position";
+  const sql = "SELECT * FROM log ORDER BY position";
   return raw(world, (db) => db.prepare<[], RawRecord>(sql).all());
 }

@@ -41,21 +41,22 @@ const TAMPERS: Readonly<Record<string, Tamper>> = {
   ),
   "log.payloadHash, gone": sql("UPDATE log SET payloadHash = NULL WHERE position = :position AND payloadHash IS NOT NULL"),
   "log.link": sql("UPDATE log SET link = substr(link, 2) || 'g' WHERE position = :position"),
-  "a body": sql("UPDATE payloads SET json = json_set(json, '$.more', 1) WHERE position = :position"),
-  "a body, by a blank": sql("UPDATE payloads SET json = json || ' ' WHERE position = :position"),
-  "a salt": sql("UPDATE payloads SET salt = randomblob(16) WHERE position = :position"),
-  "a body, gone": sql("DELETE FROM payloads WHERE position = :position"),
+  "a body": sql("UPDATE log SET payload = json_set(payload, '$.more', 1) WHERE position = :position AND payload IS NOT NULL"),
+  "a body, by a blank": sql("UPDATE log SET payload = payload || ' ' WHERE position = :position AND payload IS NOT NULL"),
+  "a salt": sql("UPDATE log SET salt = randomblob(16) WHERE position = :position AND salt IS NOT NULL"),
+  "a body, gone": sql("UPDATE log SET salt = NULL, payload = NULL WHERE position = :position AND payload IS NOT NULL"),
+  "a salt, gone": sql("UPDATE log SET salt = NULL WHERE position = :position AND payload IS NOT NULL"),
   "a body of nothing": sql(
-    "INSERT INTO payloads SELECT position, zeroblob(16), '{}' FROM log WHERE position = :position AND payloadHash IS NULL",
+    "UPDATE log SET salt = zeroblob(16), payload = '{}' WHERE position = :position AND payloadHash IS NULL",
   ),
   "bodies swapped": (db, position) => {
     const other = db
-      .prepare<[number], { position: number }>("SELECT position FROM payloads WHERE position > ? LIMIT 1")
+      .prepare<[number], { position: number }>("SELECT position FROM log WHERE position > ? AND payload IS NOT NULL LIMIT 1")
       .get(position);
-    const mine = db.prepare<[number], { json: string }>("SELECT json FROM payloads WHERE position = ?").get(position);
-    if (other === undefined || mine === undefined) return false;
+    const mine = db.prepare<[number], { payload: string | null }>("SELECT payload FROM log WHERE position = ?").get(position);
+    if (other === undefined || mine?.payload == null) return false;
     return (
-      db.prepare("UPDATE payloads SET json = ? WHERE position = ? AND json <> ?").run(mine.json, other.position, mine.json)
+      db.prepare("UPDATE log SET payload = ? WHERE position = ? AND payload <> ?").run(mine.payload, other.position, mine.payload)
         .changes > 0
     );
   },
@@ -74,7 +75,7 @@ const TAMPERS: Readonly<Record<string, Tamper>> = {
     return true;
   },
   "a record, made up": sql(
-    `INSERT INTO log SELECT :last + 1, at, type, subjectKind, subject, prev, version, rules, facts, meta, NULL, link FROM log WHERE position = :position`,
+    `INSERT INTO log SELECT :last + 1, at, type, subjectKind, subject, prev, version, rules, facts, meta, NULL, link, NULL, NULL FROM log WHERE position = :position`,
   ),
   "the tail, cut off": sql("DELETE FROM log WHERE position > :position", (position, last) => position < last),
   "head.position": sql("UPDATE head SET position = position - 1"),
@@ -84,7 +85,7 @@ const TAMPERS: Readonly<Record<string, Tamper>> = {
 
 /** Makes the change, looks, and puts everything back. */
 async function found(world: World, book: Book, tamper: Tamper, position: number, last: number): Promise<boolean | "nothing"> {
-  const kept = ["log", "payloads", "head"];
+  const kept = ["log", "head"];
   const backup = raw(world, (db) => kept.map((table) => db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all()));
   try {
     if (!raw(world, (db) => db.transaction(() => tamper(db, position, last))())) return "nothing";
@@ -156,6 +157,6 @@ describe("a log that was changed by hand", UNHURRIED, () => {
 
 /** Cuts log, bodies and head, as a restored copy of an earlier time would be. */
 function cutAfter(db: Database.Database, position: number): void {
-  for (const table of ["log", "payloads"]) db.prepare(`DELETE FROM ${table} WHERE position > ?`).run(position);
+  db.prepare("DELETE FROM log WHERE position > ?").run(position);
   db.prepare("UPDATE head SET (position, link, at) = (SELECT position, link, at FROM log WHERE position = ?)").run(position);
 }

@@ -187,7 +187,7 @@ function body(state: MemoryState, position: number, needed: boolean): Body {
   const text = state.log[position - 1]?.payload;
   const found: Body = text === undefined || text === null ? { unreadable: "its body is missing" } : parseBody(text);
   if (needed && "unreadable" in found)
-    throw new DeedbookError("store_corrupt", { table: "payloads", position, reason: found.unreadable });
+    throw new DeedbookError("store_corrupt", { table: "log", position, reason: found.unreadable });
   return found;
 }
 

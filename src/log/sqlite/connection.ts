@@ -5,8 +5,10 @@ import type { Tip } from "../batch.ts";
 import type { TableDef } from "../rows.ts";
 import { Driver, isBusy, storeFault, type Gate } from "./driver.ts";
 import { FORMAT_VERSION } from "./schema.ts";
+import { HotRows } from "./hot-rows.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
-import { logStatements, TableStatements } from "./statements.ts";
+import { logStatements } from "./log-statements.ts";
+import { TableStatements } from "./statements.ts";
 
 export interface ConnectionOptions {
   path: string;
@@ -76,12 +78,14 @@ export class Connection {
   readonly log: ReturnType<typeof logStatements>;
   readonly tables: TableStatements;
   readonly rows: SqliteRows;
+  readonly hot: HotRows;
 
   constructor(driver: Driver, tables: readonly TableDef[]) {
     this.driver = driver;
     this.log = logStatements(driver);
     this.tables = new TableStatements(driver, tables, "");
     this.rows = new SqliteRows(this.log, this.tables);
+    this.hot = new HotRows(tables);
   }
 
   head(): HeadRow | undefined {
@@ -101,22 +105,39 @@ export class Connection {
   /** Runs `work` in an immediate transaction; a fault rolls back and comes out in our words. `BEGIN` busy is `store_busy`. */
   within<T>(operation: string, work: () => T): T {
     try {
-      this.driver.begin.run();
+      this.begin();
       const result = work();
       this.driver.commit();
       return result;
     } catch (error) {
-      this.safeRollback();
+      this.undo();
       throw isBusy(error)
         ? new DeedbookError("store_busy", { waitedMs: 0 }, { cause: error })
         : (storeFault(error, operation) ?? error);
     }
   }
 
-  /** Rolls back what was written: other bodies will lie at its positions. */
+  /** Takes the write lock, and forgets what others may have changed. */
+  begin(): void {
+    this.driver.begin.run();
+    try {
+      this.hot.at(this.driver.dataVersion());
+    } catch (error) {
+      this.undo();
+      throw error;
+    }
+  }
+
+  /** Rolls back what was written: other rows are there, and other bodies will lie at its positions. */
   undo(): void {
     this.safeRollback();
+    this.forget();
+  }
+
+  /** To be called when tables were changed otherwise than by what a batch applies. */
+  forget(): void {
     this.rows.forget();
+    this.hot.clear();
   }
 
   safeRollback(): void {

@@ -32,6 +32,7 @@ export class Driver {
   private readonly endRead: Statement;
   private readonly commitStatement: Statement;
   private readonly rollbackStatement: Statement;
+  private readonly versionStatement: Statement;
 
   constructor(path: string, options: DriverOptions) {
     this.db = new Database(path, { readonly: options.readOnly, fileMustExist: options.readOnly, timeout: 0 });
@@ -41,6 +42,7 @@ export class Driver {
     this.endRead = this.prepare("END READ", "END");
     this.commitStatement = this.prepare("COMMIT", "COMMIT");
     this.rollbackStatement = this.prepare("ROLLBACK", "ROLLBACK");
+    this.versionStatement = this.prepareRaw("data version", "PRAGMA data_version");
   }
 
   /** Prepares a statement once; the same SQL gives the same statement. */
@@ -97,6 +99,11 @@ export class Driver {
   commit(): void {
     this.commitStatement.run();
     this.gate?.("COMMIT:done");
+  }
+
+  /** Changes with each commit of another connection to the file. */
+  dataVersion(): number {
+    return (this.versionStatement.get() as [number])[0];
   }
 
   /** Whatever failed before, no transaction is left open: the next one could not begin. */

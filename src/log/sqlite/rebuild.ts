@@ -106,6 +106,7 @@ function swap(connection: Connection, parts: RebuildParts, epoch: number): void 
   const finish = connection.driver.prepare("finish rebuild", "UPDATE head SET projection = ?, epoch = ? WHERE id = 1");
   finish.run(parts.projectionVersion, epoch);
   connection.driver.prepare("end rebuild", "UPDATE keys SET rebuild = NULL WHERE id = 1").run();
+  connection.forget();
 }
 
 function claimOf(connection: Connection): Claim | undefined {

@@ -7,7 +7,7 @@ export const APPLICATION_ID = 0x64656564;
 /** Version of the log's layout. A log of a newer format is refused. */
 export const FORMAT_VERSION = 1;
 
-/** The log, its bodies and its head. STRICT: a cell of another type cannot get in. */
+/** The log with its bodies, and its head. STRICT: a cell of another type cannot get in. */
 export const LOG_SCHEMA = `
 CREATE TABLE IF NOT EXISTS log (
   position INTEGER PRIMARY KEY CHECK (position > 0),
@@ -21,12 +21,9 @@ CREATE TABLE IF NOT EXISTS log (
   facts TEXT NOT NULL,
   meta TEXT NOT NULL,
   payloadHash TEXT,
-  link TEXT NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS payloads (
-  position INTEGER PRIMARY KEY,
-  salt BLOB NOT NULL,
-  json TEXT NOT NULL
+  link TEXT NOT NULL,
+  salt BLOB,
+  payload TEXT
 ) STRICT;
 CREATE TABLE IF NOT EXISTS head (
   id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -4,7 +4,7 @@ import { type Observable } from "rxjs";
 import { publishClockNotes } from "../../core/diagnostics.ts";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
 import { BATCH_WORK_MS } from "../../core/limits.ts";
-import { allFailed, Batch, gather, type BatchParts } from "../batch.ts";
+import { allFailed, Batch, gather, type BatchParts, type Transaction } from "../batch.ts";
 import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
@@ -64,7 +64,7 @@ export class SqliteLedger implements Ledger {
     let outcomes: readonly Outcome[];
     try {
       this.reopenLost();
-      this.connection.driver.begin.run();
+      this.connection.begin();
     } catch (error) {
       return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? error);
     }
@@ -137,13 +137,14 @@ export class SqliteLedger implements Ledger {
 
   private batchOn(head: HeadRow): Batch {
     const start = this.parts.clock.monotonic();
+    const transaction = transactionOn(this.connection);
     const parts: BatchParts = {
       ...this.parts,
       projector: this.projector,
-      env: () => (this.lastEnv = this.checkedEnv()),
+      env: () => (this.lastEnv = this.checkedEnv(transaction)),
       overtime: () => this.parts.clock.monotonic() - start >= BATCH_WORK_MS,
     };
-    return new Batch(transactionOn(this.connection), parts, head);
+    return new Batch(transaction, parts, head);
   }
 
   private currentHead(): HeadRow {
@@ -159,8 +160,8 @@ export class SqliteLedger implements Ledger {
   }
 
   /** The file was restored, cut or forked under this handle: nothing it knows may be relied on. */
-  private checkedEnv(): Env {
-    const env = this.parts.envOf((request) => this.connection.rows.read(request));
+  private checkedEnv(transaction: Transaction): Env {
+    const env = this.parts.envOf((request) => transaction.read(request));
     if (env.incarnation.id === this.incarnationId) return env;
     const message = "The book began a new incarnation under this handle (a restore, a lost tail or a fork). Open it again.";
     this.ended = new DeedbookError("store_closed", { operation: "write" }, { message });
@@ -197,7 +198,7 @@ export class SqliteLedger implements Ledger {
 
   /** Changes with each commit of another connection to the file. */
   dataVersion(): number {
-    return this.connection.driver.pragma("data_version") as number;
+    return this.connection.driver.dataVersion();
   }
 
   keys(): { secret: Uint8Array; identityKey: Uint8Array } {

@@ -6,7 +6,8 @@ import type { JsonObject } from "../../core/json.ts";
 import { PAYLOAD_CACHE_CHARS_MAX } from "../../core/limits.ts";
 import { parseBody, readBodies } from "../bodies.ts";
 import type { Body, ReadRequest } from "../rows.ts";
-import type { logStatements, TableStatements } from "./statements.ts";
+import type { logStatements } from "./log-statements.ts";
+import type { TableStatements } from "./statements.ts";
 import type { Statement } from "./driver.ts";
 
 export class SqliteRows {
@@ -43,7 +44,7 @@ export class SqliteRows {
     const known = this.parsed.get(position);
     if (known !== undefined) return known;
     const body = this.fresh(position);
-    if ("unreadable" in body) throw new DeedbookError("store_corrupt", { table: "payloads", position, reason: body.unreadable });
+    if ("unreadable" in body) throw new DeedbookError("store_corrupt", { table: "log", position, reason: body.unreadable });
     this.parsed.set(position, body);
     return body;
   }
@@ -54,6 +55,6 @@ export class SqliteRows {
 }
 
 function bodyOf(statement: Statement, position: number): Body {
-  const row = statement.get(position) as { json: string } | undefined;
-  return row === undefined ? { unreadable: "its body is missing" } : parseBody(row.json);
+  const row = statement.get(position) as { payload: string | null } | undefined;
+  return row?.payload == null ? { unreadable: "its body is missing" } : parseBody(row.payload);
 }

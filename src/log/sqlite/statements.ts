@@ -1,39 +1,11 @@
-// Every statement of the ledger: those of the log by name, those of the tables made from their descriptions.
+// Every statement over the projected tables, made from their descriptions when it is first needed.
 // `LIMIT +?`: a bare `LIMIT ?` makes SQLite look at the value, and prepare the statement anew, at every call.
 import { invariant } from "../../core/invariant.ts";
 import type { Cell, Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
 import type { Driver, SqlValue, Statement } from "./driver.ts";
 import { beyond, bound, comparison, equals, prefixShape, whereShape, whereValues } from "./conditions.ts";
+import { NOTHING_ADDED, rowMaker, type PatchShape, type RowShape } from "./row-shapes.ts";
 import { literalConditions, tableName } from "./schema.ts";
-
-const LOG_COLUMNS = "position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link";
-const WITH_PAYLOAD =
-  "l.position, at, type, subjectKind, subject, prev, version, rules, facts, meta, payloadHash, link, salt, json AS payload";
-const JOINED = `SELECT ${WITH_PAYLOAD} FROM log l LEFT JOIN payloads p ON p.position = l.position`;
-
-/** Statements over the log and the head; each is a search by the primary key. */
-export function logStatements(driver: Driver) {
-  const p = (label: string, sql: string): Statement => driver.prepare(label, sql);
-  return {
-    append: p("append", `INSERT INTO log (${LOG_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    putPayload: p("append payload", "INSERT INTO payloads (position, salt, json) VALUES (?, ?, ?)"),
-    payload: p("read payload", "SELECT json FROM payloads WHERE position = ?"),
-    head: p("read head", "SELECT format, projection, position, link, at, bootId, monotonicMs, epoch FROM head WHERE id = 1"),
-    setHead: p("write head", "UPDATE head SET position = ?, link = ?, at = ?, bootId = ?, monotonicMs = ? WHERE id = 1"),
-    keys: p("read keys", "SELECT secret, identityKey, device, inode, rebuild FROM keys WHERE id = 1"),
-    link: p("read link", "SELECT link FROM log WHERE position = ?"),
-    forward: p("read records", `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position LIMIT +?`),
-    backward: p(
-      "read records back",
-      `SELECT ${LOG_COLUMNS} FROM log WHERE position > ? AND position <= ? ORDER BY position DESC LIMIT +?`,
-    ),
-    forwardFull: p("read records and bodies", `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position LIMIT +?`),
-    backwardFull: p(
-      "read records and bodies back",
-      `${JOINED} WHERE l.position > ? AND l.position <= ? ORDER BY l.position DESC LIMIT +?`,
-    ),
-  };
-}
 
 /** Statements over one set of projected tables, prepared when they are first needed. */
 export class TableStatements {
@@ -41,7 +13,8 @@ export class TableStatements {
   private readonly set: string;
   private readonly tables: ReadonlyMap<string, TableDef>;
   private readonly cache = new Map<string, Statement>();
-  private readonly columnNames = new Map<string, readonly string[]>();
+  private readonly shapes = new Map<string, RowShape>();
+  private readonly patches = new Map<string, PatchShape>();
 
   constructor(driver: Driver, tables: readonly TableDef[], set: string) {
     this.driver = driver;
@@ -59,15 +32,32 @@ export class TableStatements {
         true,
       );
     const cells = statement.get(...(key as SqlValue[])) as Cell[] | undefined;
-    return cells === undefined ? undefined : rowOf(this.names(table), cells);
+    return cells === undefined ? undefined : this.shape(table).row(cells);
   }
 
   scan(request: ScanRequest): Row[] {
-    const shape = `scan ${request.scan} ${request.index ?? ""} ${prefixShape(request.prefix)} ${request.after?.length ?? ""} ${whereShape(request.where)} ${request.reverse === true ? "r" : ""}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => this.scanSql(request), `scan ${request.scan}`, true);
+    const statement = this.scanStatement(request);
     const values = [...bound(request.prefix), ...(request.after ?? []), ...whereValues(request.where), request.limit];
-    const names = this.names(request.scan);
-    return (statement.all(...values) as Cell[][]).map((cells) => rowOf(names, cells));
+    const found = this.shape(request.scan);
+    return (statement.all(...values) as Cell[][]).map((cells) => found.row(cells));
+  }
+
+  /** Plain scans, which batches make, find their statement by table, index and length of the prefix alone. */
+  private scanStatement(request: ScanRequest): Statement {
+    const { scan, index = "", prefix, after, where, reverse } = request;
+    const plain = after === undefined && where === undefined && reverse !== true && !prefix.includes(null);
+    if (!plain) {
+      const shape = `scan ${scan} ${index} ${prefixShape(prefix)} ${after?.length ?? ""} ${whereShape(where)} ${reverse === true ? "r" : ""}`;
+      return this.cache.get(shape) ?? this.make(shape, () => this.scanSql(request), `scan ${scan}`, true);
+    }
+    const { scans } = this.shape(scan);
+    const known = scans.get(index)?.[prefix.length];
+    if (known !== undefined) return known;
+    const statement = this.driver.prepareRaw(`scan ${scan}`, this.scanSql(request));
+    const byLength = scans.get(index) ?? [];
+    byLength[prefix.length] = statement;
+    scans.set(index, byLength);
+    return statement;
   }
 
   count(table: string, index: string | undefined, prefix: Key, where: readonly Condition[] | undefined): number {
@@ -107,25 +97,30 @@ export class TableStatements {
   }
 
   private put(table: string, row: Row): void {
-    const names = Object.keys(this.def(table).columns);
-    const shape = `put ${table}`;
-    const statement =
-      this.cache.get(shape) ??
-      this.make(
-        shape,
-        () => `INSERT OR REPLACE INTO ${this.name(table)} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
-        shape,
-      );
-    statement.run(...names.map((name) => row[name] as SqlValue));
+    const { names, insert } = this.shape(table);
+    insert.run(...names.map((name) => row[name] as SqlValue));
   }
 
-  private patch(table: string, key: Key, set: Row, add: Readonly<Record<string, number>> = {}): void {
-    const names = Object.keys(set);
-    const added = Object.keys(add);
-    if (names.length + added.length === 0) return;
-    const shape = `patch ${table} ${names.join()} ${added.join()}`;
-    const statement = this.cache.get(shape) ?? this.make(shape, () => this.patchSql(table, names, added), `patch ${table}`);
-    statement.run(...names.map((n) => set[n] as SqlValue), ...added.map((n) => add[n] as SqlValue), ...(key as SqlValue[]));
+  private patch(table: string, key: Key, set: Row, add: Readonly<Record<string, number>> = NOTHING_ADDED): void {
+    let shape = this.patches.get(table) ?? this.patchShape(this.patches, table);
+    const values: SqlValue[] = [];
+    for (const name in set) {
+      shape = shape.set.get(name) ?? this.patchShape(shape.set, name);
+      values.push(set[name] as SqlValue);
+    }
+    for (const name in add) {
+      shape = shape.add.get(name) ?? this.patchShape(shape.add, name);
+      values.push(add[name] as SqlValue);
+    }
+    if (values.length === 0) return;
+    shape.statement ??= this.driver.prepare(`patch ${table}`, this.patchSql(table, Object.keys(set), Object.keys(add)));
+    shape.statement.run(...values, ...(key as SqlValue[]));
+  }
+
+  private patchShape(among: Map<string, PatchShape>, name: string): PatchShape {
+    const shape: PatchShape = { set: new Map(), add: new Map(), statement: undefined };
+    among.set(name, shape);
+    return shape;
   }
 
   private remove(table: string, key: Key): void {
@@ -214,25 +209,21 @@ export class TableStatements {
   }
 
   private columns(table: string): string {
-    return this.names(table).join(", ");
+    return Object.keys(this.def(table).columns).join(", ");
   }
 
-  private names(table: string): readonly string[] {
-    const known = this.columnNames.get(table);
+  private shape(table: string): RowShape {
+    const known = this.shapes.get(table);
     if (known !== undefined) return known;
     const names = Object.keys(this.def(table).columns);
-    this.columnNames.set(table, names);
-    return names;
+    const sql = `INSERT OR REPLACE INTO ${this.name(table)} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+    const insert = this.driver.prepare(`put ${table}`, sql);
+    const shape: RowShape = { names, insert, row: rowMaker(names), scans: new Map() };
+    this.shapes.set(table, shape);
+    return shape;
   }
 
   private name(table: string): string {
     return tableName(table, this.set);
   }
-}
-
-/** Rows come as arrays and are made into objects here: half the time of having the driver make them. */
-function rowOf(names: readonly string[], cells: readonly Cell[]): Row {
-  const row: Record<string, Cell> = {};
-  for (let i = 0; i < names.length; i++) row[names[i] as string] = cells[i] as Cell;
-  return row;
 }

@@ -5,9 +5,10 @@ import { textBytes } from "../bodies.ts";
 import type { RawRecord, RecordRange } from "../port.ts";
 import type { Connection } from "./connection.ts";
 
-export function transactionOn({ rows, tables, log }: Connection): Transaction {
+export function transactionOn({ rows, hot, tables, log }: Connection): Transaction {
   return {
-    read: (request) => rows.read(request),
+    read: (request) =>
+      "get" in request ? hot.get(request.get, request.key, () => tables.get(request.get, request.key)) : rows.read(request),
     append(r) {
       log.append.run(
         r.position,
@@ -22,10 +23,14 @@ export function transactionOn({ rows, tables, log }: Connection): Transaction {
         r.meta,
         r.payloadHash,
         r.link,
+        r.salt ?? null,
+        r.payload ?? null,
       );
-      if (r.payload != null && r.salt != null) log.putPayload.run(r.position, r.salt, r.payload);
     },
-    apply: (change) => tables.apply(change),
+    apply(change) {
+      tables.apply(change);
+      hot.applied(change);
+    },
   };
 }
 
