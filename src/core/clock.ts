@@ -20,9 +20,12 @@ export interface Random {
 
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** `performance.now` is the same clock, read for a tenth of the time, but counts from the start of this process. */
+const PROCESS_START_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => Number(process.hrtime.bigint() / 1_000_000n),
+  monotonic: () => Math.floor(PROCESS_START_MS + performance.now()),
   async sleep(ms, signal) {
     for (let left = ms; ; left -= TIMER_MS_MAX) {
       await sleepOnce(Math.min(left, TIMER_MS_MAX), signal);

@@ -1,7 +1,7 @@
 // One connection to a book's file: pragmas set and read back, statements prepared, head and keys read.
 import { DeedbookError } from "../../core/errors.ts";
 import { invariant } from "../../core/invariant.ts";
-import type { Tip } from "../batch.ts";
+import type { Tip, Transaction } from "../batch.ts";
 import type { TableDef } from "../rows.ts";
 import { Driver, isBusy, storeFault, type Gate } from "./driver.ts";
 import { FORMAT_VERSION } from "./schema.ts";
@@ -9,6 +9,7 @@ import { HotRows } from "./hot-rows.ts";
 import { SqliteRows } from "./sqlite-rows.ts";
 import { logStatements } from "./log-statements.ts";
 import { TableStatements } from "./statements.ts";
+import { transactionOn } from "./transaction.ts";
 
 export interface ConnectionOptions {
   path: string;
@@ -79,6 +80,8 @@ export class Connection {
   readonly tables: TableStatements;
   readonly rows: SqliteRows;
   readonly hot: HotRows;
+  /** What batches write through; to be used inside a transaction only. */
+  readonly transaction: Transaction;
 
   constructor(driver: Driver, tables: readonly TableDef[]) {
     this.driver = driver;
@@ -86,6 +89,7 @@ export class Connection {
     this.tables = new TableStatements(driver, tables, "");
     this.rows = new SqliteRows(this.log, this.tables);
     this.hot = new HotRows(tables);
+    this.transaction = transactionOn(this);
   }
 
   head(): HeadRow | undefined {

@@ -17,7 +17,7 @@ import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
 import { SqliteLedger } from "./sqlite-ledger.ts";
-import { rawPage, transactionOn } from "./transaction.ts";
+import { rawPage } from "./transaction.ts";
 
 export interface OpenOptions extends ConnectionOptions, BookOptions {
   create: boolean;
@@ -136,7 +136,7 @@ function enter(
       return { ready: false, connection };
     }
     const work = new Batch(
-      transactionOn(connection),
+      connection.transaction,
       { ...parts, projector: parts.projector(), env: (t) => parts.envOf((request) => t.read(request)), overtime: () => false },
       head,
     );

@@ -17,7 +17,7 @@ import { BOOK_MODE } from "./file.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { sweepSlice } from "./sweep.ts";
 import { commitUnknown } from "../unknown-commits.ts";
-import { rawPage, transactionOn } from "./transaction.ts";
+import { rawPage } from "./transaction.ts";
 
 /** What a committed batch is announced by. */
 export interface Announcer {
@@ -36,6 +36,8 @@ export class SqliteLedger implements Ledger {
   private readonly incarnationId: string;
   private ended: DeedbookError | undefined;
   private lost = false;
+  private readonly batchParts: BatchParts;
+  private batchBeganMs = 0;
 
   constructor(connection: Connection, options: ConnectionOptions, parts: LedgerParts, announcer: Announcer) {
     this.connection = connection;
@@ -43,6 +45,12 @@ export class SqliteLedger implements Ledger {
     this.parts = parts;
     this.announcer = announcer;
     this.projector = parts.projector();
+    this.batchParts = {
+      ...parts,
+      projector: this.projector,
+      env: (transaction) => (this.lastEnv = this.checkedEnv(transaction)),
+      overtime: () => parts.clock.monotonic() - this.batchBeganMs >= BATCH_WORK_MS,
+    };
     this.incarnationId = parts.envOf((request) => connection.rows.read(request)).incarnation.id;
   }
 
@@ -136,15 +144,9 @@ export class SqliteLedger implements Ledger {
   }
 
   private batchOn(head: HeadRow): Batch {
-    const start = this.parts.clock.monotonic();
-    const transaction = transactionOn(this.connection);
-    const parts: BatchParts = {
-      ...this.parts,
-      projector: this.projector,
-      env: () => (this.lastEnv = this.checkedEnv(transaction)),
-      overtime: () => this.parts.clock.monotonic() - start >= BATCH_WORK_MS,
-    };
-    return new Batch(transaction, parts, head);
+    this.batchBeganMs = this.parts.clock.monotonic();
+    this.batchParts.projector = this.projector;
+    return new Batch(this.connection.transaction, this.batchParts, head);
   }
 
   private currentHead(): HeadRow {

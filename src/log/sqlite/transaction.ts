@@ -3,9 +3,19 @@ import { PAGE_BYTES_MAX } from "../../core/limits.ts";
 import type { Transaction } from "../batch.ts";
 import { textBytes } from "../bodies.ts";
 import type { RawRecord, RecordRange } from "../port.ts";
-import type { Connection } from "./connection.ts";
+import type { HotRows } from "./hot-rows.ts";
+import type { logStatements } from "./log-statements.ts";
+import type { SqliteRows } from "./sqlite-rows.ts";
+import type { TableStatements } from "./statements.ts";
 
-export function transactionOn({ rows, hot, tables, log }: Connection): Transaction {
+interface Statements {
+  rows: SqliteRows;
+  hot: HotRows;
+  tables: TableStatements;
+  log: ReturnType<typeof logStatements>;
+}
+
+export function transactionOn({ rows, hot, tables, log }: Statements): Transaction {
   return {
     read: (request) =>
       "get" in request ? hot.get(request.get, request.key, () => tables.get(request.get, request.key)) : rows.read(request),
@@ -35,7 +45,7 @@ export function transactionOn({ rows, hot, tables, log }: Connection): Transacti
 }
 
 /** One page of records, bounded by count and by the size of its texts, at least one. */
-export function rawPage({ log }: Connection, range: RecordRange): RawRecord[] {
+export function rawPage({ log }: Pick<Statements, "log">, range: RecordRange): RawRecord[] {
   const full = range.payloads === true;
   const statement = range.reverse === true ? (full ? log.backwardFull : log.backward) : full ? log.forwardFull : log.forward;
   const page: RawRecord[] = [];
