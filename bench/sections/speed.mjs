@@ -91,6 +91,7 @@ export async function opsSection(options) {
  * @param {Case} one
  */
 async function measure(options, series, scenario, one) {
+  await warmUp(options);
   options.progress(nameOf(one));
   const budgetMs = options.quick ? 4_000 : 150_000;
   await scenario.prepare();
@@ -101,6 +102,21 @@ async function measure(options, series, scenario, one) {
       series.add(`${what}, CPU`, variant, took.cpuUs / commands);
     }),
   );
+}
+
+let warm = false;
+
+/** Once, before anything is timed: a program of some size takes seconds until its code is compiled, in whatever variant. */
+async function warmUp(/** @type {Options} */ options) {
+  if (warm) return;
+  warm = true;
+  options.progress("warm-up");
+  for (const callers of [1, 100]) {
+    const scenario = new Scenario("normal", (store) =>
+      mixedRun(store, callers, options.quick ? 500 : 1_500).then(() => undefined),
+    );
+    for (const variant of /** @type {const} */ (["direct", "grouped", "deedbook"])) await scenario.turn(variant, () => undefined);
+  }
 }
 
 /** @param {Series} series @param {Case} one @param {string} what @param {string} label */
