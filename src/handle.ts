@@ -200,6 +200,7 @@ export class Book {
           return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
         return ledger.read(wants);
       },
+      sweep: () => ledger.sweep(),
       identityHash: (text) => hmacSha256Hex(identityKey, text),
       head: () => ledger.head(),
       headers: async (after, limit) =>

@@ -25,7 +25,6 @@ export function ledgerParts(options: BookOptions, identityKey: () => Uint8Array)
     upcast,
     envOf,
     previous: previousOf,
-    swept: TABLES.filter((table) => table.life !== undefined).map((table) => table.name),
     clock,
     random: options.random ?? systemRandom(),
     time: new LogTime(clock, system.bootId() ?? null),

@@ -33,15 +33,16 @@ export interface HolderPage {
   cursor?: string;
 }
 
-/** Grants looked at for one page of those on live processes, at most; such a page may end early, with its cursor. */
+/** Grants looked at for one page, at most: of those on live processes, or past those of pruned lives, it may end early, with its cursor. */
 const LOOKED_AT_MAX = PAGE_LIMIT_MAX;
 const LOOKED_AT_MIN = 64;
 
 /** The grants of one scope; `live`: only those on running processes. */
 export async function scopePage(context: Context, scopeId: string, asked: PageAsked, live: boolean): Promise<GrantPage> {
-  const shows = (row: ProcessRow | undefined): boolean => !live || row?.state === "running";
-  const most = live ? Math.max(LOOKED_AT_MAX, asked.limit + 1) : asked.limit;
-  for (let lookAt = live ? Math.max(LOOKED_AT_MIN, asked.limit + 1) : asked.limit; ; lookAt = Math.min(lookAt * 4, most)) {
+  const shows = (grant: GrantRow, got: Got): boolean =>
+    !isHidden(grant, got) && (!live || processOf(grant, got)?.state === "running");
+  const most = Math.max(LOOKED_AT_MAX, asked.limit + 1);
+  for (let lookAt = live ? Math.max(LOOKED_AT_MIN, asked.limit + 1) : asked.limit + 1; ; lookAt = Math.min(lookAt * 4, most)) {
     const got = await context.read((known) => scopeWants(known, scopeId, asked, lookAt, lookAt >= most, shows));
     const look = lookOf(got, asked.limit, lookAt, shows);
     if (look.enough || lookAt >= most) return toPage(asked, look, got);
@@ -63,7 +64,7 @@ function scopeWants(
   { limit, after }: PageAsked,
   lookAt: number,
   final: boolean,
-  shows: (row: ProcessRow | undefined) => boolean,
+  shows: (grant: GrantRow, got: Got) => boolean,
 ): Wants {
   const scan: ReadRequest = { scan: "grants", prefix: [scopeId], ...(after === undefined ? {} : { after }), limit: lookAt + 1 };
   const wants: Record<string, ReadRequest> = { grants: scan };
@@ -71,16 +72,24 @@ function scopeWants(
   for (const { processId } of rows.slice(0, lookAt)) wants[`process:${processId}`] = { get: "processes", key: [processId] };
   const first = rows[0];
   if (first === undefined || !Object.hasOwn(got, `process:${first.processId}`)) return wants;
+  const orphans = rows.slice(0, lookAt).filter((grant) => processOf(grant, got)?.lifeId !== grant.lifeId);
+  for (const { lifeId } of orphans) wants[`swept:${lifeId}`] = { get: "sweeps", key: [lifeId] };
+  if (!orphans.every(({ lifeId }) => Object.hasOwn(got, `swept:${lifeId}`))) return wants;
   const look = lookOf(got, limit, lookAt, shows);
   if (look.taken.length > 0 && (look.enough || final))
     wants["bodies"] = { payloads: look.taken.map((grant) => positionsOf(grant, got)), bytesMax: PAGE_BYTES_MAX };
   return wants;
 }
 
-function lookOf(got: Got, limit: number, lookAt: number, shows: (row: ProcessRow | undefined) => boolean): Look {
+/** Whether a grant is of a life that was pruned, and only waits to be swept. */
+function isHidden(grant: GrantRow, got: Got): boolean {
+  return processOf(grant, got)?.lifeId !== grant.lifeId && got[`swept:${grant.lifeId}`] !== undefined;
+}
+
+function lookOf(got: Got, limit: number, lookAt: number, shows: (grant: GrantRow, got: Got) => boolean): Look {
   const rows = (got["grants"] ?? []) as readonly GrantRow[];
   const lookedAt = rows.slice(0, lookAt);
-  const shown = lookedAt.filter((grant) => shows(processOf(grant, got)));
+  const shown = lookedAt.filter((grant) => shows(grant, got));
   const taken = shown.slice(0, limit);
   const more = rows.length > lookAt;
   if (shown.length > limit) return { taken, next: taken.at(-1), enough: true };
@@ -109,6 +118,7 @@ function addEntry(page: GrantPage, grant: GrantRow, process: ProcessRow | undefi
 /** The entry, or why it cannot be shown. */
 function entryOf(grant: GrantRow, process: ProcessRow | undefined, bodies: Bodies): GrantEntry | string {
   if (process === undefined) return "its process is missing";
+  if (process.lifeId !== grant.lifeId) return "its process is of another life";
   const unreadable = unreadableOf(grant, bodies);
   if (unreadable !== undefined) return unreadable;
   try {

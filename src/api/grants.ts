@@ -1,7 +1,7 @@
 // Hides how callers give, move, take and look up the right of a scope to address a process.
 import * as z from "zod";
-import type { GiveGrant, RevokeGrant, TransferGrants } from "../commands/grants.ts";
-import type { DeleteSession, SessionDeleteReport } from "../commands/sessions.ts";
+import { ofLife, type GiveGrant, type RevokeGrant, type TransferGrants } from "../commands/grants.ts";
+import type { DeleteSession, SessionDeleteReport, SweepFirst } from "../commands/sessions.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { canonicalJson, type JsonObject } from "../core/json.ts";
 import { COMMAND_LIMIT_DEFAULT, COMMAND_LIMIT_MAX, TRANSFER_IDS_MAX } from "../core/limits.ts";
@@ -10,6 +10,7 @@ import { Descriptor, type Grant } from "../domain/handles.ts";
 import { scopeId, SessionScope } from "../domain/scopes.ts";
 import { LifeOption, NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
 import { parsePage, type PageOptions } from "./forms.ts";
+import type { ProcessRow } from "../projections/tables.ts";
 import { holderPage, scopePage, type GrantPage, type HolderPage } from "./grant-pages.ts";
 
 const ProcessIds = z.array(ProcessIdText).max(TRANSFER_IDS_MAX, `at most ${TRANSFER_IDS_MAX} process ids`);
@@ -127,8 +128,11 @@ export class Grants {
     const { limits } = this.context;
     const holder = scopeId(parseArgument(SessionScope, scope, "scope", limits));
     const id = parseProcessId(processId, limits);
-    const got = await this.context.read(() => ({ grant: { get: "grants", key: [holder, id] } }));
-    return got["grant"] !== undefined;
+    const got = await this.context.read(() => ({
+      grant: { get: "grants", key: [holder, id] },
+      process: { get: "processes", key: [id] },
+    }));
+    return ofLife(got["grant"], got["process"] as ProcessRow | undefined) !== undefined;
   }
 
   /**
@@ -162,7 +166,11 @@ export class Grants {
     const id = parseArgument(Id, sessionId, "sessionId", limits);
     const { own, call } = parseOptions(options, DeleteOptions, limits);
     const command: DeleteSession = { type: "session.delete", sessionId: id, limit: own.limit ?? COMMAND_LIMIT_DEFAULT };
-    return (await this.context.submit("grants.deleteSession", command, call)).reply as SessionDeleteReport;
+    for (;;) {
+      const { reply } = await this.context.submit("grants.deleteSession", command, call);
+      if (!("sweepFirst" in (reply as SessionDeleteReport | SweepFirst))) return reply as SessionDeleteReport;
+      while (await this.context.sweep());
+    }
   }
 
   private async page(scope: SessionScope, options: PageOptions | undefined, live: boolean): Promise<GrantPage> {

@@ -82,7 +82,8 @@ export class CommandBus {
     this.scheduled = true;
     const now = this.parts.clock.monotonic();
     const quiet = this.lastBatch <= 1 && now - this.lastImmediateMs < MICROTASK_QUIET_MS;
-    if (quiet) void Promise.resolve().then(() => this.flush()); // cheaper than queueMicrotask
+    if (quiet)
+      void Promise.resolve().then(() => this.flush()); // cheaper than queueMicrotask
     else
       setImmediate(() => {
         this.lastImmediateMs = this.parts.clock.monotonic();

@@ -48,7 +48,7 @@ export const giveGrant: Handler<GiveGrant> = {
     const process = processOf(got);
     const refusal = lifeRefused(process, command.processId, command.ifLife);
     if (process === undefined || refusal !== undefined) return refusal ?? processUnknown(command.processId);
-    return given(command, process, got["grant"] as GrantRow | undefined);
+    return given(command, process, ofLife(got["grant"], process));
   },
   rebuild({ scope, processId, descriptorHash, ifLife }, payload) {
     const descriptor = payload?.["descriptor"] ?? {};
@@ -76,7 +76,7 @@ export const revokeGrant: Handler<RevokeGrant> = {
   reads: (command) => processAndGrant(command.scope, command.processId),
   decide({ type, scope, processId }, got) {
     const process = processOf(got);
-    if (process === undefined || got["grant"] === undefined) return unchanged({ revoked: false });
+    if (process === undefined || ofLife(got["grant"], process) === undefined) return unchanged({ revoked: false });
     return recorded({
       type: "grant.revoked",
       subject: { kind: "process", id: processId },
@@ -122,7 +122,7 @@ export const transferGrants: Handler<TransferGrants> = {
 function firstMissing(processIds: readonly string[], got: Got, stays: boolean): string | undefined {
   const gone = new Set<string>();
   return processIds.find((id) => {
-    if (got[`from:${id}`] === undefined || gone.has(id)) return true;
+    if (grantIn(got, "from", id) === undefined || gone.has(id)) return true;
     if (!stays) gone.add(id);
     return false;
   });
@@ -130,7 +130,17 @@ function firstMissing(processIds: readonly string[], got: Got, stays: boolean): 
 
 function moved(processId: string, got: Got): MovedGrant {
   const { lifeId, position, descriptorHash } = got[`from:${processId}`] as GrantRow;
-  return { processId, lifeId, position, descriptorHash, replaced: got[`to:${processId}`] !== undefined };
+  return { processId, lifeId, position, descriptorHash, replaced: grantIn(got, "to", processId) !== undefined };
+}
+
+function grantIn(got: Got, side: "from" | "to", processId: string): GrantRow | undefined {
+  return ofLife(got[`${side}:${processId}`], got[`process:${processId}`] as ProcessRow | undefined);
+}
+
+/** The grant, if it is of the present life: that of a pruned one is hidden until it is swept. */
+export function ofLife(grant: unknown, process: ProcessRow | undefined): GrantRow | undefined {
+  const row = grant as GrantRow | undefined;
+  return row !== undefined && row.lifeId === process?.lifeId ? row : undefined;
 }
 
 function processAndGrant(scope: SessionScope, processId: string): Wants {

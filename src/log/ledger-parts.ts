@@ -15,8 +15,6 @@ export interface LedgerParts {
   upcast: Upcast;
   envOf(read: Transaction["read"]): Env;
   previous(subject: Subject, got: Got, transaction: Transaction): number;
-  /** Tables whose rows hang on a life and are deleted after it was pruned. */
-  swept: readonly string[];
   clock: Clock;
   random: Random;
   time: LogTime;

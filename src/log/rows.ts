@@ -35,6 +35,8 @@ export interface TableDef {
   hot?: boolean;
   /** The column that names the life a row hangs on; rows of a pruned life are hidden, then deleted in slices. */
   life?: string;
+  /** The index that begins with that column, where the key does not. */
+  lifeIndex?: string;
 }
 
 /** What a reader asks for. `write` says that the row will be changed if the command is accepted (row locks elsewhere). */

@@ -62,12 +62,10 @@ interface Pruned {
   lifeId: string;
 }
 
-/** The row goes at once, which hides the events and acks of its life; they are deleted in slices afterwards. */
+/** The row goes at once, which hides all that hangs on its life; that is deleted in slices afterwards. */
 function removed(fact: Fact, { processId, lifeId }: Pruned): RowChange[] {
   return [
     { remove: "processes", key: [processId] },
-    { removeRange: "grants", index: "grants_process", prefix: [lifeId] },
-    { removeRange: "handovers", prefix: [lifeId] },
     { removeRange: "refusals", prefix: ["process", processId] },
     { put: "sweeps", row: { lifeId, position: fact.position } },
   ];

@@ -118,6 +118,8 @@ export const TABLES: readonly TableDef[] = [
     name: "grants",
     key: ["scopeId", "processId"],
     clustered: true,
+    life: "lifeId",
+    lifeIndex: "grants_process",
     columns: {
       scopeId: text,
       processId: text,
@@ -136,6 +138,7 @@ export const TABLES: readonly TableDef[] = [
     name: "handovers",
     key: ["lifeId", "ordinal"],
     clustered: true,
+    life: "lifeId",
     columns: { lifeId: text, ordinal: int, position: int, reason: text, programHash: textOrNull, contentHash: text },
     indexes: [],
   },

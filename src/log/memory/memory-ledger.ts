@@ -124,8 +124,9 @@ export class MemoryLedger implements Ledger {
     const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
     if (next === undefined) return Promise.resolve(false);
     const life = next["lifeId"] as string;
-    for (const table of this.parts.swept)
-      if (tables.removeRange(table, undefined, [life], CHUNK_RECORDS) === CHUNK_RECORDS) return Promise.resolve(true);
+    for (const { name, life: column, lifeIndex } of this.parts.tables)
+      if (column !== undefined && tables.removeRange(name, lifeIndex, [life], CHUNK_RECORDS) === CHUNK_RECORDS)
+        return Promise.resolve(true);
     tables.apply({ remove: SWEEPS, key: [life] });
     return Promise.resolve(true);
   }

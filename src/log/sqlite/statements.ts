@@ -139,14 +139,14 @@ export class TableStatements {
     statement.run(...(prefix as SqlValue[]));
   }
 
-  /** Deletes at most `limit` rows of a key prefix; the number deleted. */
-  removeSome(table: string, prefix: Key, limit: number): number {
-    const { key } = this.def(table);
-    const shape = `removeSome ${table} ${prefix.length}`;
+  /** Deletes at most `limit` rows of one life; the number deleted. */
+  removeSome(table: string, life: string, limit: number): number {
+    const { key, life: column } = this.def(table);
+    const shape = `removeSome ${table}`;
     const sql = (): string =>
-      `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${equals(key.slice(0, prefix.length))} LIMIT +?)`;
+      `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${column} = ? LIMIT +?)`;
     const statement = this.cache.get(shape) ?? this.make(shape, sql, `sweep ${table}`);
-    return statement.run(...(prefix as SqlValue[]), limit).changes;
+    return statement.run(life, limit).changes;
   }
 
   private patchSql(table: string, names: readonly string[], added: readonly string[]): string {

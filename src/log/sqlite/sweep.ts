@@ -2,12 +2,13 @@
 import type { Clock } from "../../core/clock.ts";
 import { SLICE_ROWS, SLICE_WORK_MS } from "../../core/limits.ts";
 import { SWEEPS } from "../fold.ts";
+import type { TableDef } from "../rows.ts";
 import { checkHead, type Connection } from "./connection.ts";
 
 /** Deletes for about `SLICE_WORK_MS`; true when there is more to do. */
 export function sweepSlice(
   connection: Connection,
-  parts: { swept: readonly string[]; projectionVersion: number; clock: Clock },
+  parts: { tables: readonly TableDef[]; projectionVersion: number; clock: Clock },
 ): boolean {
   const { tables } = connection;
   if (tables.scan({ scan: SWEEPS, prefix: [], limit: 1 }).length === 0) return false;
@@ -19,7 +20,8 @@ export function sweepSlice(
       const next = tables.scan({ scan: SWEEPS, prefix: [], limit: 1 })[0];
       if (next === undefined) return false;
       const life = next["lifeId"] as string;
-      for (const table of parts.swept) while (tables.removeSome(table, [life], SLICE_ROWS) > 0) if (overtime()) return true;
+      for (const table of parts.tables)
+        if (table.life !== undefined) while (tables.removeSome(table.name, life, SLICE_ROWS) > 0) if (overtime()) return true;
       tables.apply({ remove: SWEEPS, key: [life] });
       if (overtime()) return true;
     }

@@ -40,6 +40,7 @@ export function fakeBook(ids: readonly string[], system: System = realSystem): F
     clock: systemClock,
     random: systemRandom(),
     system,
+    sweep: () => Promise.resolve(false),
     identityHash: sha256Hex,
     submit(_operation, command) {
       book.asked += 1;

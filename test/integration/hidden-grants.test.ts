@@ -1,0 +1,106 @@
+// Grants of pruned lives that are not swept yet: no list, decision or count knows them, and no sweep takes those of the next life.
+import { describe, expect, test } from "vitest";
+import type { Book } from "../../src/book.ts";
+import { bookPath, byKey, engine, intact, ok, open, raw, refusal, until } from "./support.ts";
+
+const FOREVER = 9_999_999_999_999;
+const [one, frame, other] = [{ sessionId: "s" }, { sessionId: "s", agentFrameId: "f" }, { sessionId: "t" }];
+
+/** A book whose sweeps fail for as long as they are told to. */
+async function unswept(): Promise<{ book: Book; path: string; sweeps: { fail: boolean } }> {
+  const sweeps = { fail: false };
+  const path = bookPath();
+  const gate = (label: string): void => {
+    if (sweeps.fail && label.startsWith("sweep")) throw Object.assign(new Error("made to fail"), { code: "SQLITE_IOERR" });
+  };
+  return { book: await open(path, { gate }), path, sweeps };
+}
+
+async function finished(book: Book, id: string, scopes: readonly { sessionId: string }[], label = "old"): Promise<void> {
+  await book.processes.register(engine(id));
+  for (const scope of scopes) await book.grants.grant(scope, id, { label });
+  await book.processes.complete(id, ok(1), byKey);
+}
+
+const grantRows = (path: string): number =>
+  raw(path, (db) => db.prepare("SELECT count(*) FROM t_grants").pluck().get() as number);
+
+describe("grants of a pruned life, before the sweep", () => {
+  test("are in no list and no answer, also when the id lives again", async () => {
+    const { book, path, sweeps } = await unswept();
+    await finished(book, "p", [one, frame, other]);
+    await book.processes.register(engine("q"));
+    await book.grants.grant(one, "q", { label: "q" });
+    sweeps.fail = true;
+    expect(await book.processes.prune({ updatedBeforeMs: FOREVER })).toMatchObject({ processIds: ["p"], grants: 3 });
+    expect(grantRows(path)).toBe(4);
+    for (let life = 0; life < 2; life++) {
+      expect(await book.grants.list(frame)).toEqual({ grants: [], unreadable: [] });
+      const page = await book.grants.list(one);
+      expect(page.grants.map(({ process }) => process.id)).toEqual(["q"]);
+      expect(page.unreadable).toEqual([]);
+      expect(await book.grants.has(one, "p")).toBe(false);
+      expect(await book.grants.revoke(one, "p")).toEqual({ revoked: false });
+      await expect(refusal(book.grants.transfer(one, other, ["q", "p"]))).resolves.toMatchObject({
+        code: life === 0 ? "process_unknown" : "grant_missing",
+      });
+      if (life === 0) await book.processes.register(engine("p", { identity: { kind: "anew" } }));
+    }
+    expect(await book.grants.forProcess("p")).toEqual({ grants: [] });
+    await book.grants.grant(one, "p", { label: "new" });
+    await book.grants.transfer(one, other, ["p"]); // over the hidden one of that scope
+    expect((await book.grants.forProcess("p")).grants).toMatchObject([{ scopeId: "session:t", descriptor: { label: "new" } }]);
+    await intact(book);
+    await book.rebuild();
+    await intact(book);
+    await book.close();
+    const again = await open(path);
+    await until("the next opening sweeps", () => grantRows(path) === 2);
+    expect((await again.grants.forProcess("p")).grants).toHaveLength(1);
+    expect(await again.grants.has(other, "p")).toBe(true);
+    await intact(again);
+  });
+
+  test("do not count when their session is deleted, nor make an orphan of who lives on", async () => {
+    const { book, path, sweeps } = await unswept();
+    for (const id of ["a", "b", "c"]) await finished(book, id, [one, frame]);
+    sweeps.fail = true;
+    await book.processes.prune({ updatedBeforeMs: FOREVER });
+    for (const id of ["a", "b"]) await book.processes.register(engine(id, { identity: { kind: "anew" } }));
+    await book.grants.grant(one, "a", { label: "new" });
+    await book.grants.grant(one, "b", { label: "new" });
+    await book.grants.grant(other, "b", { label: "new" });
+    sweeps.fail = false;
+    expect(await book.grants.deleteSession("s")).toMatchObject({
+      revokedHandleCount: 2,
+      orphanedProcessIds: ["a"],
+      preservedProcessIds: ["b"],
+      more: false,
+    });
+    expect(grantRows(path)).toBe(1);
+    await intact(book);
+  });
+
+  test("leave pages full and in order", async () => {
+    const { book, sweeps } = await unswept();
+    const id = (i: number): string => `p${String(i).padStart(3, "0")}`;
+    await Promise.all(Array.from({ length: 200 }, (_, i) => finished(book, id(i), [one])));
+    sweeps.fail = true;
+    await book.processes.prune({ updatedBeforeMs: FOREVER });
+    const alive = Array.from({ length: 200 }, (_, i) => i).filter((i) => i % 23 === 0);
+    for (const i of alive) {
+      await book.processes.register(engine(id(i), { identity: { kind: "anew" } }));
+      await book.grants.grant(one, id(i), { label: "new" });
+    }
+    const seen: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await book.grants.list(one, { limit: 4, ...(cursor === undefined ? {} : { cursor }) });
+      if (page.cursor !== undefined) expect(page.grants).toHaveLength(4);
+      seen.push(...page.grants.map(({ process }) => process.id));
+      cursor = page.cursor;
+      if (cursor === undefined) break;
+    }
+    expect(seen).toEqual(alive.map(id));
+    await intact(book);
+  });
+});
