@@ -4,7 +4,7 @@ import { invalid } from "../core/ids.ts";
 import { describe } from "../core/json.ts";
 import type { Limits } from "../core/limits.ts";
 import { Id, Integer, parseJson } from "../core/parse.ts";
-import { readRecords } from "../history/records.ts";
+import { readRecords, type WalkStart } from "../history/records.ts";
 import { verifyLog, type VerifyOptions, type VerifyReport } from "../history/verify.ts";
 import type { Upcast } from "../log/fold.ts";
 import type { Ledger } from "../log/port.ts";
@@ -17,7 +17,8 @@ export interface RecordsOptions {
   after?: number;
   /** Only records up to this position, inclusive. */
   through?: number;
-  /** Only records about this subject; ids of different kinds are different subjects. */
+  /** Only records about this subject; of a process also those of sessions, scopes and the book that name it. Ids of different
+   * kinds are different subjects. */
   subject?: Subject;
   /** Newest first. */
   reverse?: boolean;
@@ -84,7 +85,7 @@ export class History {
       signal,
     } = parseJson(RecordsForm as z.ZodType<RecordsOptions>, options, "options", this.parts.limits);
     const { ledger, upcast } = this.parts;
-    const open = async function* (last: Promise<number | undefined>): AsyncGenerator<LogRecord, void, undefined> {
+    const open = async function* (last: Promise<WalkStart | undefined>): AsyncGenerator<LogRecord, void, undefined> {
       yield* readRecords(ledger, upcast, {
         after,
         through,
@@ -117,8 +118,8 @@ export class History {
     return verifyLog(this.parts.ledger, asked, this.parts.closed);
   }
 
-  /** The last position about a subject; undefined when it has no row, as after a prune. */
-  private async lastOf(subject: Subject): Promise<number | undefined> {
+  /** The last positions about a subject; undefined when it has no row, as after a prune. */
+  private async lastOf(subject: Subject): Promise<WalkStart | undefined> {
     const got = await this.parts.ledger.read(() => ({
       refused: { get: "refusals", key: [subject.kind, subject.id, "", ""] },
       row:
@@ -131,6 +132,7 @@ export class History {
     const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;
     const refused = got["refused"] as RefusalRow | undefined;
     if (row === undefined && (refused === undefined || subject.kind === "process")) return undefined;
-    return Math.max(row?.lastPosition ?? 0, refused?.position ?? 0);
+    const own = Math.max(row?.lastPosition ?? 0, refused?.position ?? 0);
+    return { own, link: subject.kind === "process" ? (row as ProcessRow).linkPosition : 0 };
   }
 }

@@ -6,7 +6,7 @@ import type { Decision, Got, Wants } from "../log/decision.ts";
 import type { GrantRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
 import { lifeRefused, processUnknown } from "./lease-check.ts";
-import { processOf, wantProcess } from "./process-rows.ts";
+import { linksOf, processOf, wantProcess } from "./process-rows.ts";
 
 export interface GiveGrant {
   type: "grant.give";
@@ -111,7 +111,14 @@ export const transferGrants: Handler<TransferGrants> = {
     return recorded({
       type: "grants.transferred",
       subject: { kind: "scope", id: scopeId(from) },
-      facts: facts({ command: command.type, from, to, processIds, moved: processIds.map((id) => moved(id, got)) }),
+      facts: facts({
+        command: command.type,
+        from,
+        to,
+        processIds,
+        moved: processIds.map((id) => moved(id, got)),
+        links: linksOf(processIds.map((id) => got[`process:${id}`] as ProcessRow)),
+      }),
       reply,
     });
   },

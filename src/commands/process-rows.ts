@@ -69,6 +69,20 @@ export function startedOwnerOf(row: ProcessRow): LeaseOwner | undefined {
   }
 }
 
+/** Where a process was touched before under another subject: with it, what touched it is found by walking back. */
+export interface Link {
+  processId: string;
+  position: number;
+}
+
+/** The links of a record that touches these processes under the subject of something else; none where there was no such record. */
+export function linksOf(rows: readonly (ProcessRow | undefined)[]): Link[] | undefined {
+  const links = rows.flatMap((row) =>
+    row === undefined || row.linkPosition === 0 ? [] : [{ processId: row.id, position: row.linkPosition }],
+  );
+  return links.length === 0 ? undefined : links;
+}
+
 /** The bodies of a process whose record is the answer: a command that could not be answered afterwards must not be done. */
 export function wantShown(row: ProcessRow | undefined): Wants {
   if (row === undefined) return {};

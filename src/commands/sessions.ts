@@ -4,6 +4,7 @@ import type { Got } from "../log/decision.ts";
 import type { Key, ReadRequest } from "../log/rows.ts";
 import type { GrantRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, unchanged, type Handler } from "./handler.ts";
+import { linksOf } from "./process-rows.ts";
 
 export interface DeleteSession {
   type: "session.delete";
@@ -90,7 +91,17 @@ export const deleteSession: Handler<DeleteSession> = {
     return recorded({
       type: "session.deleted",
       subject: { kind: "session", id: sessionId },
-      facts: facts({ command: command.type, sessionId, limit, revoked, orphaned, preserved, wakeTargetCleared, more }),
+      facts: facts({
+        command: command.type,
+        sessionId,
+        limit,
+        revoked,
+        orphaned,
+        preserved,
+        wakeTargetCleared,
+        more,
+        links: linksOf(ids.map((id) => got[`process:${id}`] as ProcessRow | undefined)),
+      }),
       reply,
     });
   },

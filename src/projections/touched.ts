@@ -1,4 +1,4 @@
-// Which processes a record changed, in the sense of their change position, or pruned: what the change feed walks over.
+// Which processes a record is about: those it changed or pruned, for the change feed, and all that it names, for their history.
 import type { RawRecord } from "../log/port.ts";
 
 const OF_SUBJECT: ReadonlySet<string> = new Set([
@@ -17,4 +17,23 @@ export function touchedProcesses(record: RawRecord): readonly string[] {
   if (record.type === "processes.pruned")
     return (JSON.parse(record.facts) as { processes: { processId: string }[] }).processes.map((one) => one.processId);
   return [];
+}
+
+/** The processes that a record names under the subject of something else: a session, a scope, the book. */
+export function namedProcesses({ type, facts }: Pick<RawRecord, "type" | "facts">): readonly string[] {
+  switch (type) {
+    case "session.deleted": {
+      const { revoked, wakeTargetCleared } = JSON.parse(facts) as {
+        revoked: { processId: string }[];
+        wakeTargetCleared: string[];
+      };
+      return [...revoked.map((one) => one.processId), ...wakeTargetCleared];
+    }
+    case "grants.transferred":
+      return (JSON.parse(facts) as { processIds: string[] }).processIds;
+    case "processes.pruned":
+      return (JSON.parse(facts) as { processes: { processId: string }[] }).processes.map((one) => one.processId);
+    default:
+      return [];
+  }
 }

@@ -106,6 +106,56 @@ describe.each(KINDS)("what is acknowledged is there (%s)", UNHURRIED, (kind) => 
   });
 });
 
+/** Whether a record of another subject tells of this process. */
+function names({ type, facts }: LogRecord, id: string): boolean {
+  const told = facts as { processIds?: string[]; revoked?: { processId: string }[]; wakeTargetCleared?: string[] };
+  if (type === "grants.transferred") return told.processIds?.includes(id) === true;
+  if (type !== "session.deleted") return false;
+  return told.wakeTargetCleared?.includes(id) === true || told.revoked?.some((one) => one.processId === id) === true;
+}
+
+function pruned({ type, facts }: LogRecord, id: string): boolean {
+  return (
+    type === "processes.pruned" &&
+    (facts as unknown as { processes: { processId: string }[] }).processes.some((one) => one.processId === id)
+  );
+}
+
+async function all(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> {
+  const found: LogRecord[] = [];
+  for await (const record of records) found.push(record);
+  return found;
+}
+
+describe.each(KINDS)("the history of a process is what the log tells of its life (%s)", UNHURRIED, (kind) => {
+  const ops = OPS.filter((op) => /^(processes\.register$|processes\.prune|grants\.(grant|transfer|deleteSession))/.test(op));
+
+  it("also under the subject of a session or a scope, in both directions and in part", async () => {
+    let linked = 0;
+    await check(`history ${kind}`, 80, scenarios({ ops }), (scenario) =>
+      inWorld(kind, "all", async (world) => {
+        const { books } = await runScenario(scenario, world, { refusals: true });
+        const { history, processes } = books[0]!;
+        const log = await all(history.records());
+        for (const { id } of (await processes.list({ status: "any" })).processes) {
+          // From its last prune on: what was refused before it was registered belongs to it too.
+          const born = log.findLastIndex((record) => pruned(record, id)) + 1;
+          const own = (record: LogRecord): boolean => record.subject.kind === "process" && record.subject.id === id;
+          const expected = log.slice(born).filter((record) => own(record) || names(record, id));
+          const subject = { kind: "process", id } as const;
+          expect(await all(history.records({ subject }))).toEqual(expected);
+          expect(await all(history.records({ subject, reverse: true }))).toEqual([...expected].reverse());
+          const [after, through] = [born + 3, log.length - 2];
+          const part = expected.filter(({ position }) => position > after && position <= through);
+          expect(await all(history.records({ subject, after, through }))).toEqual(part);
+          linked += expected.filter((record) => !own(record)).length;
+        }
+      }),
+    );
+    expect(linked).toBeGreaterThan(20);
+  });
+});
+
 describe.each(KINDS)("fencing tokens of an id only grow (%s)", UNHURRIED, (kind) => {
   const around: readonly Op[] = ["processes.register", "processes.complete", "processes.completeWithLease", "processes.prune"];
   const ops = [...OPS.filter((op) => op.startsWith("leases.")), ...around];
