@@ -218,7 +218,7 @@ export class Book {
     const { bus, parts, options } = opened;
     if (options.readOnly === true) throw new DeedbookError("store_read_only", { operation });
     const commandId = call.meta?.commandId ?? parts.random.uuid(parts.clock.now());
-    const submission: Submission = { command, meta: { commandId } };
+    const submission: Submission = { command, operation, meta: { commandId } };
     if (call.meta !== undefined || this.hasContext) {
       submission.meta = { ...meta, ...call.meta, commandId } as Submission["meta"];
       checkMetaSize(submission.meta, "options.meta");

@@ -47,14 +47,20 @@ export type { Disposition, PreparedRegistration, ProcessIdentity, ProcessInput, 
 export type { CausalRef, Originator, Provenance, SessionScope } from "./domain/scopes.ts";
 export type { WakeDelivery } from "./domain/wakes.ts";
 
-// Pure functions (1.1): synchronous, without a book
-export { asToolResult } from "./domain/await-output.ts";
-export { eventPayloadHash } from "./domain/events.ts";
-export { handleSummary } from "./domain/handles.ts";
-export { leaseToken, sameIncarnation } from "./domain/owners.ts";
-export { cancelRequestReplayKey, completionReplayKey, signalEventType, signalWaitKey } from "./domain/process.ts";
+// Pure functions: synchronous, without a book
+export {
+  asToolResult,
+  cancelRequestReplayKey,
+  completionReplayKey,
+  eventPayloadHash,
+  handleSummary,
+  leaseToken,
+  sameIncarnation,
+  signalEventType,
+  signalWaitKey,
+  wakeId,
+} from "./pure.ts";
 export { prepareRegistration, registrationHash } from "./domain/registration.ts";
 export { checkedOriginatorScopeId as originatorScopeId, checkedScopeId as scopeId } from "./domain/scopes.ts";
-export { wakeId } from "./domain/wakes.ts";
 export { localOwner } from "./local-owner.ts";
 export type { LocalOwnerOptions } from "./runtime/liveness.ts";

@@ -6,7 +6,7 @@ import type { AppendEvent } from "../commands/append-command.ts";
 import type { AcknowledgeWake } from "../commands/wake-acks.ts";
 import * as z from "zod";
 import { checkInteger } from "../core/ids.ts";
-import { canonicalJson, describe } from "../core/json.ts";
+import { canonicalJson, describe, toJson } from "../core/json.ts";
 import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from "../core/limits.ts";
 import { checkBodySize, Id, Integer, parseArgument, parseProcessId } from "../core/parse.ts";
 import { invalid } from "../core/ids.ts";
@@ -73,12 +73,7 @@ export class Events {
     const id = parseProcessId(processId, limits);
     if (reason !== undefined && reason !== null && typeof reason !== "string")
       throw invalid("reason", "a string", describe(reason));
-    const payload = parseArgument(
-      z.strictObject({ reason: z.string().nullable() }),
-      { reason: reason ?? null },
-      "reason",
-      limits,
-    );
+    const payload = { reason: toJson(reason ?? null, "reason") };
     checkBodySize(payload, "reason", limits);
     const { own, call } = parseOptions(options, LifeOption, limits);
     const hash = this.context.identityHash(canonicalJson([CANCEL_REQUESTED, payload]));

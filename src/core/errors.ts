@@ -45,21 +45,40 @@ export interface ErrorDetails {
 /** A code of the closed list; each has its own details. */
 export type ErrorCode = keyof ErrorDetails;
 
+const PATH_CHARS = 160;
+
+/** A path as a message can show it; the details have it whole. */
+function shortPath(path: string): string {
+  return path.length <= PATH_CHARS ? path : `${path.slice(0, PATH_CHARS / 2)} … ${path.slice(-PATH_CHARS / 2)}`;
+}
+
+/** What to do about each rule of a registration. */
+const RULES: Readonly<Record<string, string>> = {
+  envRefRequired:
+    "This book wants 'envRef' for inputs of the types toolCall and engine (option requireEnvRef): name the environment.",
+  envRefForbidden: "Only inputs of the types toolCall and engine run in an environment: leave 'envRef' out.",
+  eventTypeNameBlank: "Give the event type a name.",
+  eventTypeDuplicate: "Declare each event type once.",
+  awaitOutputRequired:
+    "A type that ends the process as failed, cancelled or abandoned must say in 'semantics.terminal.awaitOutput' where the output is.",
+};
+
 type Wording = { [C in ErrorCode]: (d: ErrorDetails[C]) => string };
 
 /** One sentence for what was asked and found, one for what to do. */
 const WORDING: Wording = {
   input_invalid: (d) =>
-    `${d.path === "" ? "The argument" : `'${d.path}'`} must be ${d.expected}, but is ${d.found}. Nothing was done.`,
-  payload_not_json: (d) => `The value at '${d.path}' is ${d.found}, which JSON cannot carry. Convert it before passing it in.`,
+    `${d.path === "" ? "The argument" : `'${shortPath(d.path)}'`} must be ${d.expected}, but is ${d.found}. Nothing was done.`,
+  payload_not_json: (d) =>
+    `The value at '${shortPath(d.path)}' is ${d.found}, which JSON cannot carry. Convert it before passing it in.`,
   payload_too_large: (d) =>
-    `The value at '${d.path}' has ${d.actual} bytes; the limit is ${d.limit}. Store the body elsewhere and pass a reference, or raise 'limits' in openBook.`,
+    `The value at '${shortPath(d.path)}' has ${d.actual} bytes; the limit is ${d.limit}. Shorten it (a long body can be stored elsewhere and passed by reference), or raise 'limits' in openBook.`,
   process_unknown: (d) =>
     d.lifeId === undefined
       ? `There is no process '${d.processId}': it was never registered, or it was pruned.`
       : `The process '${d.processId}' is not (or no longer) the life '${d.lifeId}': it was pruned, or registered anew since.`,
   registration_invalid: (d) =>
-    `The registration of '${d.processId}' breaks the rule ${d.rule}${d.eventType === undefined ? "" : ` (event type '${d.eventType}')`}.`,
+    `The registration of '${d.processId}' breaks the rule ${d.rule}${d.eventType === undefined ? "" : ` (event type '${d.eventType}')`}. ${RULES[d.rule] ?? ""}`.trimEnd(),
   registration_conflict: (d) =>
     `The process '${d.processId}' is registered with other content; it differs at: ${d.paths.join(", ")}. Use another id, or register the same content.`,
   external_ref_conflict: (d) => `The process '${d.processId}' already has another external ref. It is written once.`,
@@ -71,11 +90,19 @@ const WORDING: Wording = {
   replay_key_required: (d) =>
     `The event type '${d.eventType}' of '${d.processId}' needs a non-empty replay key, so that a repeat is known as one.`,
   replay_key_conflict: (d) =>
-    `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, which has another type or payload.`,
+    d.replayKey.startsWith(`process:${d.processId}:terminal:`)
+      ? `The process '${d.processId}' has ended already, with event ${d.existingSequence}: with another output, or on another authority. The first end stands; read it with processes.get.`
+      : `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, which has another type or payload. Use another key for another event.`,
   process_terminal: (d) => `The process '${d.processId}' is finished (${d.status}); the operation needs a running one.`,
   signal_name_invalid: (d) => `The signal name '${d.name}' must be non-empty and use only A-Z a-z 0-9 _ -.`,
   completion_authority_refused: (d) =>
-    `The authority ${d.authority} may not end the process '${d.processId}', whose disposition is ${d.disposition}.`,
+    d.authority === "none"
+      ? `Only a completion ends the process '${d.processId}' by a core event type: use processes.completeWithLease (whoever holds its lease) or processes.complete (from outside).`
+      : `The authority ${d.authority} may not end the process '${d.processId}', whose disposition is ${d.disposition}. ${
+          d.disposition === "externallyOwned"
+            ? "Its external owner ends it with externalOwner; reconciledAbandon only with an abandoned output."
+            : "Whoever holds its lease ends it with processes.completeWithLease; from outside, workflowKey does."
+        }`,
   grant_missing: (d) => `The scope '${d.scopeId}' holds no grant on '${d.processId}'. Nothing was transferred.`,
   lease_lost: (d) =>
     `The lease on '${d.processId}' with fencing token ${d.presentedFencingToken} is not the current live one (${d.reason}; the last fencing token is ${d.currentFencingToken}). Stop the work done under it.`,

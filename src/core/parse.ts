@@ -3,6 +3,7 @@ import * as z from "zod";
 import { DeedbookError, isDeedbookError } from "./errors.ts";
 import { checkId, checkInteger, checkProcessId, checkText, invalid } from "./ids.ts";
 import { canonicalJson, describe, isPlain, jsonAt, Place, setMember, type Json, type JsonObject } from "./json.ts";
+import { alternativesAt, fieldsAt } from "./wanted.ts";
 import { DEFAULT_LIMITS, REPLAY_KEY_BYTES_MAX, type Limits } from "./limits.ts";
 
 // zod has no context for a parse; parsing is synchronous, so the limits in force lie here for its duration.
@@ -65,7 +66,7 @@ export function parseJson<T>(schema: z.ZodType<T>, value: unknown, name: string,
       if (isStructure(value, result.data)) refuseInstance(value, new Place(name));
       return result.data;
     }
-    throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name);
+    throw fromIssue(result.error.issues[0] as z.core.$ZodIssue, value, name, schema);
   } catch (error) {
     // A form that nests in itself (selectors of templates) can be as deep as a caller makes it.
     if (error instanceof RangeError) throw invalid(name, "nested less deep", "more levels than can be checked");
@@ -103,7 +104,7 @@ function partOf(given: object, parsed: unknown, key: string | number, place: Pla
   return part;
 }
 
-function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): DeedbookError {
+function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string, form: z.ZodType): DeedbookError {
   const path = [name, ...issue.path.map(String)].filter((part) => part !== "").join(".");
   const found = describe(at(value, issue.path));
   switch (issue.code) {
@@ -112,11 +113,13 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): Deedb
     case "unrecognized_keys":
       return invalid(
         `${path === "" ? "" : `${path}.`}${issue.keys[0] ?? ""}`,
-        "absent (there is no such field)",
+        unknownField(fieldsAt(form, value, issue.path)),
         "an unknown field",
       );
     case "invalid_union":
-      return fromUnion(issue, value, name) ?? invalid(path, "one of the documented forms", found);
+      return (
+        fromUnion(issue, value, name, form) ?? invalid(path, alternativesAt(form, value, issue.path) ?? "of another form", found)
+      );
     case "invalid_type":
       return invalid(path, `of type ${issue.expected}`, found);
     case "invalid_value":
@@ -127,13 +130,25 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string): Deedb
 }
 
 /** The branch of a union that got furthest says what is wrong. */
-function fromUnion(issue: z.core.$ZodIssueInvalidUnion, value: unknown, name: string): DeedbookError | undefined {
+function unknownField(fields: readonly string[] | undefined): string {
+  return fields === undefined ? "absent (there is no such field)" : `one of the fields ${fields.join(", ")}`;
+}
+
+function fromUnion(
+  issue: z.core.$ZodIssueInvalidUnion,
+  value: unknown,
+  name: string,
+  form: z.ZodType,
+): DeedbookError | undefined {
   if (issue.errors.length === 0) return undefined;
   const depth = (issues: readonly z.core.$ZodIssue[]): number => Math.max(-1, ...issues.map((one) => one.path.length));
   const deepest = [...issue.errors].sort((a, b) => depth(b) - depth(a))[0];
   const first = deepest?.[0];
   if (first === undefined || first.path.length === 0) return undefined;
-  return fromIssue({ ...first, path: [...issue.path, ...first.path] }, value, name);
+  // Of an object that is like none of the branches, what one of them misses says nothing.
+  const place = [...issue.path, ...first.path];
+  if (first.path.length === 1 && first.code === "invalid_type" && at(value, place) === undefined) return undefined;
+  return fromIssue({ ...first, path: place }, value, name, form);
 }
 
 function checkOf(issue: z.core.$ZodIssueCustom): Check<unknown> | undefined {

@@ -11,6 +11,8 @@ export interface Command {
 /** A command with the caller's context, as it stands in the queue. */
 export interface Submission {
   command: Command;
+  /** The method that was called, for errors. */
+  operation?: string;
   meta: Omit<RecordMeta, "clock">;
 }
 

@@ -193,8 +193,10 @@ function faults<T>(options: OpenOptions, work: () => T): T {
         { operation: "open (a WAL file needs a writable folder: copy it there)" },
         { cause: error },
       );
-    throw fault.code === "store_io"
-      ? new DeedbookError("store_io", { operation: "open", path: options.path }, { cause: error })
-      : fault;
+    if (fault.code === "store_io")
+      throw new DeedbookError("store_io", { operation: "open", path: options.path }, { cause: error });
+    if (fault.code !== "store_corrupt") throw fault;
+    const reason = `'${options.path}' cannot be read as a SQLite file (${(error as Error).message}). Restore a copy; nothing was changed`;
+    throw new DeedbookError("store_corrupt", { reason }, { cause: error });
   }
 }

@@ -62,7 +62,7 @@ export class SqliteLedger implements Ledger {
     if (this.ended !== undefined) return Promise.resolve(allFailed(batch, this.ended));
     if (this.options.readOnly)
       return Promise.resolve(
-        allFailed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.command.type ?? "write" })),
+        allFailed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.operation ?? "write" })),
       );
     return Promise.resolve(this.attempt(batch));
   }
@@ -74,7 +74,7 @@ export class SqliteLedger implements Ledger {
       this.reopenLost();
       this.connection.begin();
     } catch (error) {
-      return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, "write") ?? error);
+      return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, batch[0]?.operation ?? "write") ?? error);
     }
     try {
       work = this.batchOn(this.currentHead());
@@ -92,7 +92,7 @@ export class SqliteLedger implements Ledger {
     this.projector = this.parts.projector();
     this.parts.rules.settled(false);
     if (isBusy(error)) return { kind: "busy" };
-    const fault = storeFault(error, batch[0]?.command.type ?? "write") ?? (isDeedbookError(error) ? error : undefined);
+    const fault = storeFault(error, batch[0]?.operation ?? "write") ?? (isDeedbookError(error) ? error : undefined);
     const alone = batch.length === 1 || this.ended !== undefined;
     if (alone || (fault !== undefined && fault.code !== "store_corrupt")) return allFailed(batch, fault ?? error);
     const middle = batch.length >> 1;
