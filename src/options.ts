@@ -5,7 +5,7 @@ import type { RefusalsPolicy } from "./commands/refusals.ts";
 import type { Clock, Random } from "./core/clock.ts";
 import { invalid } from "./core/ids.ts";
 import { describe, isPlain } from "./core/json.ts";
-import { DEFAULT_LIMITS, type Limits } from "./core/limits.ts";
+import { DEFAULT_LIMITS, ID_BYTES_MIN, PAYLOAD_BYTES_MIN, type Limits } from "./core/limits.ts";
 import { Integer, parseJson } from "./core/parse.ts";
 import type { System } from "./core/system.ts";
 import type { Progress } from "./log/port.ts";
@@ -25,7 +25,7 @@ export interface BookOptions {
   recordRefusals?: RefusalsPolicy;
   /** Whether inputs that run in an environment must name one (1.3). Kept in the book; left out, the book's own stays. */
   requireEnvRef?: boolean;
-  /** Sizes in UTF-8 bytes: `idBytesMax` (1,024), `payloadBytesMax` (8 MiB). Kept in the book. `pagesMax`: SQLite pages of this handle. */
+  /** Sizes in UTF-8 bytes: `idBytesMax` (1,024; at least 128), `payloadBytesMax` (8 MiB; at least 100). Kept in the book. `pagesMax`: SQLite pages of this handle. */
   limits?: Partial<Limits> & { pagesMax?: number };
   /** Milliseconds between looks for other processes' commits where no notice came. Default 100. */
   pollIntervalMs?: number;
@@ -80,7 +80,11 @@ const Form = z.strictObject({
   recordRefusals: z.enum(["none", "fenced", "all"]).optional(),
   requireEnvRef: z.boolean().optional(),
   limits: z
-    .strictObject({ idBytesMax: Integer(1).optional(), payloadBytesMax: Integer(1).optional(), pagesMax: Integer(1).optional() })
+    .strictObject({
+      idBytesMax: Integer(ID_BYTES_MIN).optional(),
+      payloadBytesMax: Integer(PAYLOAD_BYTES_MIN).optional(),
+      pagesMax: Integer(1).optional(),
+    })
     .optional(),
   pollIntervalMs: Integer(1).optional(),
   onProgress: fn,
@@ -119,6 +123,7 @@ export function parseBookOptions(options: unknown): BookOptions & { memory?: Mem
 export function parsePath(path: unknown): string {
   if (typeof path !== "string" || path.trim() === "") throw invalid("path", "the path of a file", describe(path));
   if (path.includes("\0")) throw invalid("path", "a path without NUL", describe(path));
+  if (/[/\\]$/.test(path)) throw invalid("path", "the path of a file, without a slash at its end", describe(path));
   if (path === ":memory:" || path.startsWith("file:"))
     throw invalid("path", "the path of a file (for a book in memory: openBook({ memory: memoryStore() }))", describe(path));
   return path;

@@ -10,6 +10,11 @@ export interface Limits {
 
 export const DEFAULT_LIMITS: Limits = { idBytesMax: 1_024, payloadBytesMax: 8 * 1_024 * 1_024 };
 
+/** The least that an id may be allowed: tokens and hashed keys have 64 to 71 bytes. */
+export const ID_BYTES_MIN = 128;
+/** The least that a payload may be allowed: the payloads that the library makes itself fit. */
+export const PAYLOAD_BYTES_MIN = 100;
+
 /** What listings show of a process, and what stands in facts of a record: its identity, an authority, a filter, as JSON text. */
 export const IDENTITY_BYTES_MAX = 64 * 1_024;
 /** Replay keys and composed keys, in UTF-8 bytes: two full-length ids fit. */

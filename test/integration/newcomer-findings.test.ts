@@ -1,5 +1,5 @@
 // What newcomers ran into: copies made twice at once or while closing, emptied books, options that contradict each other.
-import { existsSync, truncateSync } from "node:fs";
+import { existsSync, renameSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -51,6 +51,66 @@ describe("opening", () => {
     await expect(openBook(path("a.db"))).rejects.toMatchObject({ code: "store_corrupt" });
     rmSync(path("a.db-notify"));
     await (await openBook(path("a.db"))).close();
+  });
+
+  it("refuses to begin anew where a book is gone and its notify file is left", async () => {
+    await (await filled("a.db")).close();
+    rmSync(path("a.db"));
+    await expect(openBook(path("a.db"))).rejects.toMatchObject({
+      code: "store_corrupt",
+      message: expect.stringMatching(/is gone, but '.*-notify' tells of 301 records/) as string,
+    });
+    expect(existsSync(path("a.db"))).toBe(false);
+    rmSync(path("a.db-notify"));
+    await (await openBook(path("a.db"))).close();
+  });
+
+  it("takes no path with a slash at its end, and no name that belongs to another file", async () => {
+    const book = await filled("a.db");
+    await expect(openBook(`${path("b.db")}/`)).rejects.toMatchObject({ code: "input_invalid", details: { path: "path" } });
+    for (const name of ["a.db-journal", "a.db-wal", "a.db-shm", "a.db-notify"]) {
+      await expect(openBook(path(name))).rejects.toMatchObject({ code: "store_io" });
+      await expect(book.backup(path(name))).rejects.toMatchObject({ code: "store_io" });
+    }
+    expect(await book.history.verify()).toMatchObject({ ok: true });
+    await (await openBook(path("my-journal"))).close();
+    await book.close();
+  });
+
+  it.each([
+    ["deleted", () => rmSync(path("a.db"))],
+    ["replaced", () => renameSync(path("other.db"), path("a.db"))],
+  ])("a file that is %s under a handle ends it: nothing more is acknowledged into the void", async (what, lose) => {
+    await (await filled("other.db")).close();
+    const book = await filled("a.db");
+    lose();
+    const register = (i: number): Promise<unknown> =>
+      book.processes.register({ id: `late${i}`, input: { type: "engine", kind: "k" }, disposition: "rerunnable" });
+    let error: unknown;
+    for (let i = 0; error === undefined && i < 100; i++) {
+      error = await register(i).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(error).toMatchObject({ code: "store_io", message: expect.stringContaining(what) as string });
+    await expect(register(1_000)).rejects.toMatchObject({ code: "store_io" });
+    await expect(book.processes.get("p1")).rejects.toMatchObject({ code: "store_io" });
+    await book.close();
+  });
+
+  it("takes limits in which its own tokens fit", async () => {
+    for (const limits of [{ idBytesMax: 1 }, { idBytesMax: 127 }, { payloadBytesMax: 99 }])
+      await expect(openBook({ memory: memoryStore(), limits })).rejects.toMatchObject({ code: "input_invalid" });
+    const book = await openBook({ memory: memoryStore(), limits: { idBytesMax: 128, payloadBytesMax: 100 } });
+    await book.processes.register({ id: "p", input: { type: "engine", kind: "k" }, disposition: "rerunnable" });
+    const claim = await book.leases.claim("p", { ownerId: "a", incarnationId: "1" }, 60_000);
+    if (claim.kind !== "acquired") throw new Error("busy");
+    expect(await book.leases.renew(claim.lease, 70_000)).toMatchObject({ fencingToken: 1 });
+    await book.events.requestCancel("p");
+    await book.processes.completeWithLease(claim.lease, { type: "success", value: 1 });
+    await book.close();
   });
 
   it("refuses parts that are none, and options that contradict each other or mean nothing in memory", async () => {

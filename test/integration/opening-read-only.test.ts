@@ -35,7 +35,7 @@ describe("a book opened for reading only", () => {
     const book = await open(path);
     await book.processes.register(external("p"));
     await book.close();
-    const reader = await open(path, { readOnly: true, limits: { payloadBytesMax: 10 }, requireEnvRef: true });
+    const reader = await open(path, { readOnly: true, limits: { payloadBytesMax: 200 }, requireEnvRef: true });
     expect((await recordsOf(reader)).map(({ type }) => type)).toEqual(["book.created", "process.registered"]);
     expect(readdirSync(dirname(path)).filter((name) => name.endsWith("-journal"))).toEqual([]);
   });

@@ -1,6 +1,7 @@
 // What lies at a path before SQLite may touch it: nothing, a book, or something that is not ours.
 import { closeSync, openSync, readdirSync, readSync, realpathSync, statSync, type BigIntStats } from "node:fs";
 import { dirname } from "node:path";
+import type { Clock } from "../../core/clock.ts";
 import { DeedbookError } from "../../core/errors.ts";
 import type { System } from "../../core/system.ts";
 import { APPLICATION_ID } from "./schema.ts";
@@ -32,8 +33,20 @@ export interface FileCheck {
   system: System;
 }
 
+/** Names beside a book that SQLite and the library use. */
+const SIDE_FILE = /-(wal|shm|journal|notify)$/;
+
+/** Refuses a path that is a side file's name of another file: what is written there would be taken for that file's. */
+export function refuseSideFile(path: string, operation: string): void {
+  const base = path.replace(SIDE_FILE, "");
+  if (base === path || statOf(base) === undefined) return;
+  const message = `'${path}' is a name that belongs to '${base}': SQLite and the book keep their own files there. Choose another name.`;
+  throw new DeedbookError("store_io", { operation, path }, { message });
+}
+
 /** "new" is absent or empty: tables are to be made. Nothing is opened or made here but to read a header. */
 export function inspectFile(check: FileCheck): "absent" | "empty" | "book" {
+  refuseSideFile(check.path, "open");
   const stats = statOf(check.path);
   const lies = stats === undefined ? dirname(check.path) : check.path;
   if (stats === undefined && statOf(lies) === undefined) throw missing(check.path, `the folder '${lies}' does not exist`);
@@ -150,4 +163,42 @@ function missing(path: string, why: string): DeedbookError {
 
 function foreign(path: string, found: string): DeedbookError {
   return new DeedbookError("store_foreign", { path, found });
+}
+
+/** Milliseconds between two looks whether the book is still at its path. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Notices that a book was deleted or replaced under an open handle: SQLite goes on writing into the file that nobody will find
+ * again. Looks by path only, since a descriptor of ours must never be closed on the book.
+ */
+export class FileWatch {
+  private readonly path: string;
+  private readonly clock: Clock;
+  private readonly identity: string;
+  private lookedAtMs: number;
+
+  constructor(path: string, clock: Clock) {
+    this.path = path;
+    this.clock = clock;
+    this.identity = textOf(identityOf(path));
+    this.lookedAtMs = clock.monotonic();
+  }
+
+  /** The error of a handle whose file is gone; undefined while it is there, or where it was seen a moment ago. */
+  gone(operation: string): DeedbookError | undefined {
+    const now = this.clock.monotonic();
+    if (now - this.lookedAtMs < LOOK_EVERY_MS) return undefined;
+    this.lookedAtMs = now;
+    const stats = statOf(this.path);
+    if (stats !== undefined && textOf({ device: String(stats.dev), inode: String(stats.ino) }) === this.identity)
+      return undefined;
+    const what = stats === undefined ? "deleted" : "replaced by another file";
+    const message = `The book '${this.path}' was ${what} while it was open. Nothing more is written to it: close this handle and restore the file.`;
+    return new DeedbookError("store_io", { operation, path: this.path }, { message });
+  }
+}
+
+function textOf({ device, inode }: { device: string; inode: string }): string {
+  return `${device}:${inode}`;
 }

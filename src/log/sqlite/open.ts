@@ -1,5 +1,6 @@
 // Opening a book's file: checked before it is touched, made or taken up in one immediate transaction.
 import { chmodSync, existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { DeedbookError } from "../../core/errors.ts";
 import type { System } from "../../core/system.ts";
 import { Batch } from "../batch.ts";
@@ -30,7 +31,7 @@ export interface OpenOptions extends ConnectionOptions, BookOptions {
 
 export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts): Promise<SqliteLedger> {
   const found = inspectFile({ ...options, create: options.create && !options.readOnly });
-  if (found === "empty") refuseEmptied(options);
+  if (found !== "book") refuseLost(options, found);
   const retry = { ...parts, timeoutMs: options.lockTimeoutMs };
   const { driver, release } = await retryBusy(retry, () => faults(options, () => prepare(options, found)));
   const notify = openNotify(`${realPath(options.path)}-notify`, options.system);
@@ -63,13 +64,17 @@ export async function openSqliteLedger(options: OpenOptions, parts: LedgerParts)
   }
 }
 
-/** An empty file beside a notify file that tells of records was a book: to begin anew in silence would hide the loss. */
-function refuseEmptied(options: OpenOptions): void {
-  const notify = openNotify(`${realPath(options.path)}-notify`, options.system);
+/** No file, or an empty one, beside a notify file that tells of records was a book: to begin anew in silence would hide the loss. */
+function refuseLost(options: OpenOptions, found: "absent" | "empty"): void {
+  const { path } = options;
+  const real = found === "absent" ? join(realPath(dirname(path)), basename(path)) : realPath(path);
+  const notify = openNotify(`${real}-notify`, options.system);
   const known = notify.read();
   notify.close();
-  if (known === undefined || known.position === 0 || !isEmpty(options.path)) return;
-  const reason = `it is empty, but '${options.path}-notify' tells of ${known.position} records; restore it, or remove both files to begin anew`;
+  if (known === undefined || known.position === 0) return;
+  if (found === "absent" ? existsSync(path) : !isEmpty(path)) return; // somebody else has just made it
+  const is = found === "absent" ? "gone" : "empty";
+  const reason = `'${path}' is ${is}, but '${path}-notify' tells of ${known.position} records; restore it, or remove the notify file too to begin anew`;
   throw new DeedbookError("store_corrupt", { reason });
 }
 

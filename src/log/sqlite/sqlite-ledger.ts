@@ -1,5 +1,4 @@
 // The ledger on one SQLite file: a batch is one immediate transaction, a read is one state.
-import { chmodSync } from "node:fs";
 import { type Observable } from "rxjs";
 import { publishClockNotes } from "../../core/diagnostics.ts";
 import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
@@ -11,9 +10,10 @@ import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
 import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import { checkHead, reopen, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
+import { copyTo } from "./backup.ts";
 import { driftOf } from "./drift.ts";
 import { inOurWords, isBusy, storeFault } from "./driver.ts";
-import { BOOK_MODE } from "./file.ts";
+import { FileWatch } from "./file.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { sweepSlice } from "./sweep.ts";
 import { commitUnknown } from "../unknown-commits.ts";
@@ -38,12 +38,14 @@ export class SqliteLedger implements Ledger {
   private lost = false;
   private readonly batchParts: BatchParts;
   private batchBeganMs = 0;
+  private readonly file: FileWatch;
 
   constructor(connection: Connection, options: ConnectionOptions, parts: LedgerParts, announcer: Announcer) {
     this.connection = connection;
     this.options = options;
     this.parts = parts;
     this.announcer = announcer;
+    this.file = new FileWatch(options.path, parts.clock);
     this.projector = parts.projector();
     this.batchParts = {
       ...parts,
@@ -60,10 +62,8 @@ export class SqliteLedger implements Ledger {
 
   execute(batch: readonly Submission[]): Promise<Executed> {
     if (this.ended !== undefined) return Promise.resolve(allFailed(batch, this.ended));
-    if (this.options.readOnly)
-      return Promise.resolve(
-        allFailed(batch, new DeedbookError("store_read_only", { operation: batch[0]?.operation ?? "write" })),
-      );
+    const operation = batch[0]?.operation ?? "write";
+    if (this.options.readOnly) return Promise.resolve(allFailed(batch, new DeedbookError("store_read_only", { operation })));
     return Promise.resolve(this.attempt(batch));
   }
 
@@ -71,7 +71,7 @@ export class SqliteLedger implements Ledger {
     let work: Batch;
     let outcomes: readonly Outcome[];
     try {
-      this.reopenLost();
+      this.ready(batch[0]?.operation ?? "write");
       this.connection.begin();
     } catch (error) {
       return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, batch[0]?.operation ?? "write") ?? error);
@@ -137,10 +137,12 @@ export class SqliteLedger implements Ledger {
     return allFailed(batch, unknown);
   }
 
-  /** After a failed COMMIT the file is opened anew by whoever needs it next. */
-  private reopenLost(): void {
+  /** After a failed COMMIT the file is opened anew by whoever needs it next; one that is gone ends the handle. */
+  private ready(operation: string): void {
     if (this.lost) this.connection = reopen(this.options, this.parts.tables);
     this.lost = false;
+    this.ended = this.file.gone(operation);
+    if (this.ended !== undefined) throw this.ended;
   }
 
   private batchOn(head: HeadRow): Batch {
@@ -198,7 +200,6 @@ export class SqliteLedger implements Ledger {
     });
   }
 
-  /** Changes with each commit of another connection to the file. */
   dataVersion(): number {
     return this.connection.driver.dataVersion();
   }
@@ -224,8 +225,7 @@ export class SqliteLedger implements Ledger {
 
   async backup(path: string): Promise<void> {
     await this.retrying("backup", () => this.connection.head());
-    await this.connection.driver.backup(path);
-    chmodSync(path, BOOK_MODE);
+    await copyTo(this.connection.driver, path);
   }
 
   close(): Promise<void> {
@@ -238,7 +238,7 @@ export class SqliteLedger implements Ledger {
   private retrying<T>(operation: string, attempt: () => T): Promise<T> {
     if (this.ended !== undefined) return Promise.reject(this.ended);
     return this.busyRetried(operation, () => {
-      this.reopenLost();
+      this.ready(operation);
       return attempt();
     });
   }
