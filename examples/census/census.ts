@@ -1,11 +1,11 @@
 // One census from beginning to end: walk, enrol, measure, write the table, check the book, report.
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { openBook, type Book } from "deedbook";
 import { workerNames } from "./crew.ts";
 import { writeTable } from "./csv.ts";
 import type { Display } from "./display.ts";
+import { makeFolder } from "./folder.ts";
 import { BOOK, bookIdentities } from "./own-files.ts";
 import type { Report } from "./report.ts";
 import { countInRounds, type Counted } from "./rounds.ts";
@@ -30,7 +30,7 @@ export async function takeCensus(job: Job, display: Display, signal: AbortSignal
   if (files.length > 0) onFound();
   tell(display, skipped);
   if (files.length === 0) throw new NothingToCount();
-  await mkdir(job.out, { recursive: true });
+  await makeFolder(job.out);
   const run = randomUUID();
   await using book = await openBook(join(job.out, BOOK), { meta: { actor: "census", correlationId: run } });
   const before = (await book.history.head()).position;

@@ -10,6 +10,8 @@ import { BOOK, TABLE } from "./own-files.ts";
 import { jsonOf, tableOf, type Paint } from "./report.ts";
 import { Unfinished } from "./rounds.ts";
 
+/** Workers that were asked to stop have half of this. */
+const GRACE_MS = 10_000;
 const EXIT = { failed: 1, usage: 2, interrupted: 130 } as const;
 
 /** Colours only for a terminal that has them; NO_COLOR is respected. */
@@ -31,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
 
 async function run(asked: Asked): Promise<number> {
   const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt(stop));
   const display = displayOn(process.stderr);
   const begin = (): unknown => asked.json || process.stderr.write(`\nCensus of ${asked.title}\n\n`);
   try {
@@ -47,6 +49,12 @@ async function run(asked: Asked): Promise<number> {
     if (error instanceof Unfinished || isDeedbookError(error) || isSystemError(error)) return fail(EXIT.failed, error.message);
     throw error;
   }
+}
+
+/** What does not come to its end in time, as a file system that hangs, is left: what was done is in the book. */
+function interrupt(stop: AbortController): void {
+  stop.abort();
+  setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref();
 }
 
 /** The file system refused something, such as to make the output folder. */

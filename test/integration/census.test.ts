@@ -137,6 +137,13 @@ describe("census", () => {
     expect(fs.existsSync(join(PROJECT, "src/index.ts"))).toBe(true);
   });
 
+  test("ends with one line where no folder can be made to write into", async () => {
+    put("a.txt", "a");
+    const { status, stdout, stderr } = await start([folder, "--out", "/proc/deedbook-census/deeper", "--json"]).ended;
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(/census: .*\/proc\/deedbook-census/);
+  });
+
   test.each([
     ["a missing folder", ["missing"], /no folder "missing"/],
     ["an empty folder", ["empty"], /no regular file/],
