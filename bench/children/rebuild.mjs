@@ -44,7 +44,7 @@ function read(bodies) {
     if (rows.length === 0) break;
     for (const row of rows) {
       parsed += Object.keys(JSON.parse(row.facts)).length + Object.keys(JSON.parse(row.meta)).length;
-      if (bodies && row.json !== null) parsed += Object.keys(JSON.parse(row.json)).length;
+      if (bodies && row.payload !== null) parsed += Object.keys(JSON.parse(row.payload)).length;
     }
     records += rows.length;
     after = rows.at(-1).position;
