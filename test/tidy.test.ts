@@ -139,11 +139,11 @@ describe("tidy", () => {
       .map(({ path }) => name(path));
     expect(fs).toEqual([
       "src/log/notify.ts",
+      "src/log/sqlite/backup.ts",
       "src/log/sqlite/file.ts",
       "src/log/sqlite/open.ts",
-      "src/log/sqlite/sqlite-ledger.ts",
     ]);
-    for (const path of ["/sqlite/open.ts", "/sqlite/sqlite-ledger.ts"]) {
+    for (const path of ["/sqlite/open.ts", "/sqlite/backup.ts"]) {
       const opening = sources.find((source) => source.path.endsWith(path));
       const names = opening?.imports.find(({ from }) => from === "node:fs")?.names.match(/\w+/g) ?? [];
       expect(names.filter((one) => !["chmodSync", "existsSync"].includes(one))).toEqual([]); // by path: nothing is opened
