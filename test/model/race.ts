@@ -102,6 +102,7 @@ function ask(plot: Plot, id: string): void {
     const lease = leaseOf(claim, id);
     plot.add("events.append", id, { eventType: "note", payload: claim, replay: { key: `by ${claim}` } }, { lease });
     if (draw.chance(50)) plot.add("leases.renew", lease, plot.ttl());
+    if (draw.chance(25)) plot.add("processes.completeWithLease", lease, { type: "success", value: 1 });
     if (draw.chance(60)) plot.add("leases.release", lease);
     return;
   }
