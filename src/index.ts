@@ -21,6 +21,8 @@ export type { AppendResult, CompleteResult } from "./api/completion.ts";
 export type { EventPage, UnreadableEvent } from "./api/event-view.ts";
 export type { GrantPage, HolderPage, UnreadableGrant } from "./api/grant-pages.ts";
 export type { ClaimResult, ReleaseResult } from "./api/leases.ts";
+export type { Claimed, ClaimNextRequest, Schedule } from "./api/running.ts";
+export type { Blocked, InputKind, Parked } from "./domain/runnable.ts";
 export type { Change, ChangePage, UnreadableChange } from "./api/change-feed.ts";
 export type { BookChange, LiveCallOptions, WaitCallOptions } from "./api/live.ts";
 export type { LiveView } from "./runtime/live.ts";
@@ -46,13 +48,28 @@ export type { CompletionAuthority, ExternalRef, ProcessRecord, Status, Wait } fr
 export type { Disposition, PreparedRegistration, ProcessIdentity, ProcessInput, Registration } from "./domain/registration.ts";
 export type { CausalRef, Originator, Provenance, SessionScope } from "./domain/scopes.ts";
 export type { WakeDelivery } from "./domain/wakes.ts";
+export type { EffectFailure } from "./core/errors.ts";
+export type { Duration } from "./domain/durations.ts";
+export type { BuiltInKind, EffectCommand, EffectKind, ExecutedKind } from "./domain/effect-commands.ts";
+export type { Envelope } from "./domain/envelopes.ts";
+export type { ExecutionScope } from "./domain/execution-scopes.ts";
+export type { Invocation, InvocationScope, Subject as InvocationSubject } from "./domain/invocations.ts";
+export type { LeaseTimings } from "./domain/lease-timings.ts";
+export type { Outcome, OutcomeOf } from "./domain/outcomes.ts";
+export type { ProcessCommand, ProcessResult, ProcessResultOf, SessionDeleted } from "./domain/process-commands.ts";
+export type { ParentEffect, TurnEffect } from "./domain/replay-keys.ts";
+export type { Resolution, SignalResolution } from "./domain/resolutions.ts";
+export type { SegmentAdvice, SegmentBudget, SegmentUse } from "./domain/segment-budgets.ts";
+export type { WaitIdentity, WaitKey } from "./domain/wait-keys.ts";
 
 // Pure functions: synchronous, without a book
 export {
   asToolResult,
   cancelRequestReplayKey,
+  causalRefOf,
   completionReplayKey,
   eventPayloadHash,
+  executionScopeId,
   handleSummary,
   leaseToken,
   sameIncarnation,
@@ -60,6 +77,9 @@ export {
   signalWaitKey,
   wakeId,
 } from "./pure.ts";
+export { canonicalEnvelope, envelope } from "./domain/envelopes.ts";
+export { takeOutcome } from "./domain/outcomes.ts";
+export { effectIds, replayKeys } from "./domain/replay-keys.ts";
 export { prepareRegistration, registrationHash } from "./domain/registration.ts";
 export { checkedOriginatorScopeId as originatorScopeId, checkedScopeId as scopeId } from "./domain/scopes.ts";
 export { localOwner } from "./local-owner.ts";

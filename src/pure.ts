@@ -2,6 +2,10 @@
 import * as z from "zod";
 import { asToolResult as toolResultOf, AwaitOutput } from "./domain/await-output.ts";
 import { eventPayloadHash as payloadHashOf } from "./domain/events.ts";
+import * as scopes from "./domain/execution-scopes.ts";
+import type { ExecutionScope } from "./domain/execution-scopes.ts";
+import { causalRefOf as causeOf, Invocation } from "./domain/invocations.ts";
+import type { CausalRef } from "./domain/scopes.ts";
 import { Descriptor, handleSummary as summaryOf, type GrantEntry, type HandleSummary } from "./domain/handles.ts";
 import { LeaseOwner } from "./domain/leases.ts";
 import { leaseToken as tokenOf, sameIncarnation as areSame } from "./domain/owners.ts";
@@ -127,4 +131,21 @@ export function cancelRequestReplayKey(processId: string, payloadHash: string): 
 export function wakeId(targetScopeId: string, dedupeKey: string, lifeId?: string): string {
   const life = lifeId === undefined ? undefined : checked(Id, lifeId, "lifeId");
   return idOfWake(checked(z.string(), targetScopeId, "targetScopeId"), checked(z.string(), dedupeKey, "dedupeKey"), life);
+}
+
+/**
+ * The id of an execution scope: its kind, and each of its parts percent-encoded (2.9). Different scopes have different ids.
+ *
+ * @throws DeedbookError `effect_scope_invalid` with the part that is blank; `input_invalid`.
+ *
+ * @example
+ * executionScopeId({ type: "turn", sessionId: "s1", turnId: "t1" }); // "turn:s1/t1"
+ */
+export function executionScopeId(scope: ExecutionScope): string {
+  return scopes.executionScopeId(scopes.parseExecutionScope(scope, "scope", NO_LIMITS));
+}
+
+/** The causal reference of what an invocation causes (2.1). @throws DeedbookError `input_invalid`. */
+export function causalRefOf(invocation: Invocation): CausalRef {
+  return causeOf(checked(Invocation, invocation, "invocation"));
 }

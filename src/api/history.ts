@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { invalid } from "../core/ids.ts";
 import { describe } from "../core/json.ts";
+import type { ReadRequest } from "../log/rows.ts";
 import type { Limits } from "../core/limits.ts";
 import { Id, Integer, parseJson } from "../core/parse.ts";
 import { readRecords, type WalkStart } from "../history/records.ts";
@@ -103,7 +104,8 @@ export class History {
   /** The last record's position, link and time; position 0 never occurs, since a book begins with `book.created`. */
   async head(): Promise<HistoryHead> {
     this.parts.ensureOpen("history.head");
-    return this.parts.ledger.head();
+    const { position, link, at } = await this.parts.ledger.head();
+    return { position, link, at };
   }
 
   /**
@@ -122,12 +124,7 @@ export class History {
   private async lastOf(subject: Subject): Promise<WalkStart | undefined> {
     const got = await this.parts.ledger.read(() => ({
       refused: { get: "refusals", key: [subject.kind, subject.id, "", ""] },
-      row:
-        subject.kind === "process"
-          ? { get: "processes", key: [subject.id] }
-          : subject.kind === "book"
-            ? { get: "book", key: [subject.id] }
-            : { get: "subjects", key: [subject.kind, subject.id] },
+      row: rowOfSubject(subject),
     }));
     const row = got["row"] as ProcessRow | BookRow | SubjectRow | undefined;
     const refused = got["refused"] as RefusalRow | undefined;
@@ -135,4 +132,10 @@ export class History {
     const own = Math.max(row?.lastPosition ?? 0, refused?.position ?? 0);
     return { own, link: subject.kind === "process" ? (row as ProcessRow).linkPosition : 0 };
   }
+}
+
+function rowOfSubject({ kind, id }: Subject): ReadRequest {
+  if (kind === "process") return { get: "processes", key: [id] };
+  if (kind === "wait") return { get: "waits", key: [id] };
+  return kind === "book" ? { get: "book", key: [id] } : { get: "subjects", key: [kind, id] };
 }

@@ -15,6 +15,7 @@ import { LeaseOwner, PresentedLease, ReleasedLease, type Lease } from "../domain
 import type { ProcessRow } from "../projections/tables.ts";
 import { definitelyDead } from "../runtime/liveness.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
+import { claimNext, type Claimed, type ClaimNextRequest } from "./running.ts";
 
 /** The answer of a claim: the lease, or who holds it. Contention is a value that the caller must read. */
 export type ClaimResult = ClaimReply;
@@ -91,6 +92,24 @@ export class Leases {
     const evidence = await this.evidenceFor(command);
     if (evidence !== undefined) command.evidence = evidence;
     return (await this.context.submit("leases.reclaim", command, call)).reply as ClaimResult;
+  }
+
+  /**
+   * Claims the process that has been runnable the longest: never run, due, or with a lapsed lease (2.27). One command, so no
+   * two callers get the same process, and none is turned away busy.
+   *
+   * Processes that cannot be read are passed over. Nobody needs to run a worker of this library to use it.
+   *
+   * @param request - `owner` and `ttlMs` as for `claim`; `kinds` of inputs, default all.
+   * @returns the process with its lease, or undefined while none of these kinds is runnable.
+   * @throws DeedbookError `input_invalid`; the `store_*` codes.
+   *
+   * @example
+   * const next = await book.leases.claimNext({ kinds: ["engine:resize"], owner, ttlMs: 30_000 });
+   * if (next !== undefined) await work(next.lease);
+   */
+  claimNext(request: ClaimNextRequest, options?: CallOptions): Promise<Claimed | undefined> {
+    return claimNext(this.context, request, options);
   }
 
   /**

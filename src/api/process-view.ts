@@ -1,6 +1,7 @@
 // How a process row and the bodies it names become the record that a caller sees.
 import { unpackSemantics } from "../commands/stored-event.ts";
 import { registrationIn, startedOwnerOf, viewPositions, wakeTargetOf } from "../commands/process-rows.ts";
+import { blockedOf } from "../commands/runnable.ts";
 import { DeedbookError, isDeedbookError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { PAGE_BYTES_MAX } from "../core/limits.ts";
@@ -46,6 +47,8 @@ function notedFacts(row: ProcessRow, bodies: Bodies): Partial<ProcessRecord> {
     };
   }
   if (row.waitName !== null) noted.wait = signalWait(row.id, row.waitName, row.waitOrdinal as number, row.waitSinceMs as number);
+  const blocked = blockedOf(row);
+  if (blocked !== undefined) noted.blocked = { code: blocked.code, sinceMs: blocked.sinceMs };
   return noted;
 }
 

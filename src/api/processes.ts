@@ -24,6 +24,7 @@ import { recordOfRow } from "./process-view.ts";
 import { prune, type PruneRequest } from "./pruning.ts";
 import { liveReferences, type ReferencePage } from "./references.ts";
 import { register, registerWithGrant, type RegisterResult } from "./registering.ts";
+import { schedule, unblock, type Schedule } from "./running.ts";
 
 /** The group `book.processes` (1.16). */
 export class Processes {
@@ -187,6 +188,20 @@ export class Processes {
    */
   completeWithLease(lease: PresentedLease, awaitOutput: AwaitOutput, options?: CallOptions): Promise<CompleteResult> {
     return completeWithLease(this.context, lease, awaitOutput, options);
+  }
+
+  /** Frees a process that is blocked or quarantined: runnable now (2.28). Not blocked: unchanged. @throws `process_unknown`. */
+  unblock(processId: string, options?: CallOptions): Promise<ProcessRecord> {
+    return unblock(this.context, processId, options);
+  }
+
+  /**
+   * From when on workers may run a process, what it is parked on and why it is blocked (2.27); undefined when there is none.
+   *
+   * @throws DeedbookError `store_corrupt` when its row is not what it should be; `input_invalid`.
+   */
+  schedule(processId: string): Promise<Schedule | undefined> {
+    return schedule(this.context, processId);
   }
 
   /**

@@ -10,9 +10,9 @@ import {
   type Verdict,
 } from "./append-command.ts";
 import { planAppend, type AppendPlan } from "../domain/append-plan.ts";
-import type { EventType } from "../domain/event-types.ts";
+import { CANCEL_REQUESTED, type EventType } from "../domain/event-types.ts";
 import { eventInvocation, type EventSemantics, type ProcessEvent } from "../domain/events.ts";
-import { authorityFits } from "../domain/process.ts";
+import { authorityFits, signalEventType } from "../domain/process.ts";
 import { wakeDelivery, type WakeDelivery } from "../domain/wakes.ts";
 import type { Decision, Env, Got, Shown, Wants } from "../log/decision.ts";
 import type { Body, ReadRequest } from "../log/rows.ts";
@@ -20,6 +20,7 @@ import type { EventRow, ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, refused, unchanged, type Handler } from "./handler.ts";
 import { compared, leaseLost, lifeRefused } from "./lease-check.ts";
 import { processOf, registrationOf, showProcess, wakeTargetOf, wantBody, wantProcess, wantShown } from "./process-rows.ts";
+import { parkedOf } from "./runnable.ts";
 import { packSemantics, unpackSemantics } from "./stored-event.ts";
 
 function reads(command: AnyAppend, got: Got): Wants {
@@ -128,7 +129,16 @@ function factsOf(command: AnyAppend, row: ProcessRow, sequence: number, semantic
     told["endedFencingToken"] = row.leaseFence;
   if (command.lease !== undefined) told["lease"] = compared(command.lease);
   if (command.ifLife !== undefined) told["ifLife"] = command.ifLife;
-  return told as JsonObject;
+  if (row.parked !== null) told[semantics.terminal === undefined ? "wakes" : "unparks"] = marked(eventType, semantics, row);
+  if (semantics.terminal !== undefined && row.awaited === 1) told["awaited"] = true;
+  return facts(told);
+}
+
+/** A parked process is run again when a signal comes that it waits for, or a wish that it ends; its own end ends the parking. */
+function marked(eventType: string, semantics: EventSemantics, row: ProcessRow): true | undefined {
+  if (semantics.terminal !== undefined || eventType === CANCEL_REQUESTED) return true;
+  const { signals = [] } = parkedOf(row)?.on ?? {};
+  return signals.some((name) => signalEventType(name) === eventType) ? true : undefined;
 }
 
 function packed(payload: Json, semantics: EventSemantics): JsonObject {

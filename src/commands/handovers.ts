@@ -54,7 +54,7 @@ export const putHandover: Handler<PutHandover> = {
     return recorded({
       type: "handover.put",
       subject: { kind: "process", id: processId },
-      facts: facts({ command: command.type, ...inputs, lifeId, dropped }),
+      facts: facts({ command: command.type, ...inputs, lifeId, dropped, unblocks: row.blocked === null ? undefined : true }),
       payload: { engineState },
       reply,
     });

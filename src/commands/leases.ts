@@ -4,11 +4,12 @@ import { invariant } from "../core/invariant.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isCurrent, isSameAcquisition, leaseToken, sameIncarnation, staleness, type LeaseLossReason } from "../domain/owners.ts";
 import type { Lease, LeaseOwner, PresentedLease, ReleasedLease } from "../domain/leases.ts";
-import type { Decision, Env } from "../log/decision.ts";
+import type { Decision, Env, Recorded } from "../log/decision.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { facts, recorded, unchanged, type Handler } from "./handler.ts";
 import { compared, leaseLost, leaseOf, leaseStateOf, lossDetails, processUnknown } from "./lease-check.ts";
 import { processOf, wantProcess } from "./process-rows.ts";
+import { barrenBefore, unparks, unrunnable } from "./runnable.ts";
 
 /** How a lease came about (1.13): the columns of the matrix. */
 export type HowClaimed = "fresh" | "expired" | "reentered" | "reclaimed";
@@ -38,6 +39,16 @@ export interface ReclaimLease {
   evidence?: DeathEvidence;
 }
 
+/** Claims the process that has been runnable the longest, of some kinds or of all. */
+export interface ClaimNext {
+  type: "lease.claimNext";
+  kinds?: readonly string[];
+  /** Ids that the caller was told it cannot read. */
+  passOver?: readonly string[];
+  owner: LeaseOwner;
+  ttlMs: number;
+}
+
 export interface RenewLease {
   type: "lease.renew";
   lease: PresentedLease;
@@ -58,7 +69,7 @@ export const claimLease: Handler<ClaimLease> = {
     const holder = leaseOf(row);
     if (holder === undefined) return acquired(command, row, "fresh", undefined, at, env);
     if (holder.expiresAtMs <= at) return acquired(command, row, "expired", holder, at, env);
-    return sameIncarnation(holder.owner, command.owner) ? reentered(command, holder, at) : busy(holder);
+    return sameIncarnation(holder.owner, command.owner) ? reentered(command, row, holder, at) : busy(holder);
   },
   rebuild: ({ processId, owner, ttlMs }) => ({ type: "lease.claim", processId, owner, ttlMs }) as unknown as ClaimLease,
 };
@@ -101,6 +112,7 @@ export const renewLease: Handler<RenewLease> = {
         lease: compared(presented),
         ttlMs,
         expiresAtMs: lease.expiresAtMs,
+        unrunnable: unrunnable(row as ProcessRow),
       }),
       reply: lease,
     });
@@ -125,6 +137,7 @@ export const releaseLease: Handler<ReleaseLease> = {
         lifeId: state.lifeId,
         lease: compared(command.lease),
         expiresAtMs: state.expiresAtMs,
+        unrunnable: unrunnable(row as ProcessRow),
       }),
       reply,
     });
@@ -139,35 +152,43 @@ function mayTakeOver({ processId, observedHolder, evidence }: ReclaimLease, row:
   return observed && evidence?.dead === true && evidence.leaseToken === holder.leaseToken;
 }
 
-function acquired(
-  command: ClaimLease | ReclaimLease,
+/** Acquires a lease that is free, lapsed or reclaimed, with the next fence. */
+export function acquired(
+  command: ClaimLease | ReclaimLease | ClaimNext,
   row: ProcessRow,
   how: HowClaimed,
   superseded: Lease | undefined,
   at: number,
   env: Env,
-): Decision {
-  const { processId, owner } = command;
+): Recorded {
+  const { owner } = command;
+  const { id: processId, lifeId } = row;
   const fencingToken = Math.max(row.leaseFence, env.fenceFloor) + 1;
   const token = leaseToken({ ...env, processId, owner, fencingToken });
   const expiresAtMs = saturatingAdd(at, command.ttlMs);
-  const { lifeId } = row;
   const lease: Lease = { processId, lifeId, owner, leaseToken: token, fencingToken, claimedAtMs: at, expiresAtMs };
-  return claimed(command, lease, how, superseded);
+  return claimed(command, row, lease, how, superseded);
 }
 
 /** Token, fence, time of the claim and the stored owner with its old liveness stay; only the expiry moves. */
-function reentered(command: ClaimLease, holder: Lease, at: number): Decision {
+function reentered(command: ClaimLease, row: ProcessRow, holder: Lease, at: number): Decision {
   const lease = { ...holder, expiresAtMs: saturatingAdd(at, command.ttlMs) };
-  if (lease.expiresAtMs !== holder.expiresAtMs) return claimed(command, lease, "reentered", undefined);
+  if (lease.expiresAtMs !== holder.expiresAtMs) return claimed(command, row, lease, "reentered", undefined);
   const reply: ClaimReply = { kind: "acquired", lease };
   return unchanged(reply);
 }
 
-function claimed(command: ClaimLease | ReclaimLease, lease: Lease, how: HowClaimed, superseded: Lease | undefined): Decision {
-  const { type, processId: _subject, ...inputs } = command;
+function claimed(
+  command: ClaimLease | ReclaimLease | ClaimNext,
+  row: ProcessRow,
+  lease: Lease,
+  how: HowClaimed,
+  superseded: Lease | undefined,
+): Recorded {
+  const { type, processId: _subject, ...inputs } = { processId: undefined, ...command };
   const { lifeId, fencingToken, leaseToken: token, expiresAtMs } = lease;
   const reply: ClaimReply = { kind: "acquired", lease };
+  const barren = how === "reentered" ? 0 : barrenBefore(row, how);
   return recorded({
     type: "lease.claimed",
     subject: { kind: "process", id: lease.processId },
@@ -180,6 +201,9 @@ function claimed(command: ClaimLease | ReclaimLease, lease: Lease, how: HowClaim
       leaseToken: token,
       expiresAtMs,
       superseded: holding(superseded),
+      barren: barren === 0 ? undefined : barren,
+      unrunnable: unrunnable(row),
+      unparks: unparks(row),
     }),
     reply,
   });

@@ -150,11 +150,17 @@ export const recordFirstStarted: Handler<RecordFirstStarted> = {
   decide(command, got, at) {
     const row = present(command, got);
     if (isRefusal(row)) return row;
-    return row.startedOwner === null ? write(command, row, at, "process.started", { owner: command.owner }) : keep(command);
+    return row.startedOwner === null ? start(command, row, at) : keep(command);
   },
   rebuild: ({ processId, owner, lease, ifLife }) =>
     ({ type: "process.recordFirstStarted", ...facts({ processId, owner, lease, ifLife }) }) as unknown as RecordFirstStarted,
 };
+
+/** From its start on, an owner-bound process is for no other worker to find by its time. */
+function start(command: RecordFirstStarted, row: ProcessRow, at: number): Decision {
+  const bound = row.disposition === "ownerBound" ? true : undefined;
+  return write(command, row, at, "process.started", { owner: command.owner, bound });
+}
 
 export const requestAbandon: Handler<RequestAbandon> = {
   type: "process.requestAbandon",
@@ -166,7 +172,9 @@ export const requestAbandon: Handler<RequestAbandon> = {
     if (row.state !== "running") return refused("process_terminal", { processId, status: row.state });
     if (row.abandonPosition !== null) return keep(command);
     const hasReason = reason !== undefined;
-    return write(command, row, at, "process.abandonRequested", { requestedBy, hasReason }, hasReason ? { reason } : undefined);
+    const wakes = row.parked === null ? undefined : true;
+    const told = { requestedBy, hasReason, wakes };
+    return write(command, row, at, "process.abandonRequested", told, hasReason ? { reason } : undefined);
   },
   rebuild: ({ processId, requestedBy, ifLife }, payload) =>
     ({

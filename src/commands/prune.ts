@@ -36,6 +36,8 @@ export interface PruneReport {
 interface PrunedLife {
   processId: string;
   lifeId: string;
+  /** Others may be passivated until it ends: to be gone is an end, too. */
+  awaited?: true;
 }
 
 const STATES: readonly TerminalState[] = ["completed", "failed", "cancelled", "abandoned"];
@@ -58,7 +60,11 @@ export const pruneProcesses: Handler<PruneProcesses> = {
     const report = reportOf(taken, candidates.length > taken.length);
     if (taken.length === 0) return unchanged(report);
     const { processIds: _ids, unreadable: _none, more: _more, ...counts } = report;
-    const processes: PrunedLife[] = taken.map((row) => ({ processId: row.id, lifeId: row.lifeId }));
+    const processes: PrunedLife[] = taken.map((row) => ({
+      processId: row.id,
+      lifeId: row.lifeId,
+      ...(row.awaited === 1 ? { awaited: true } : {}),
+    }));
     const fenceFloor = taken.reduce((floor, row) => Math.max(floor, row.leaseFence), env.fenceFloor);
     const { updatedBeforeMs, statuses, filter, upToPosition, limit } = command;
     return recorded({
@@ -104,7 +110,9 @@ function within(candidates: readonly ProcessRow[], limit: number): readonly Proc
 }
 
 function rowsOf(row: ProcessRow): number {
-  return 1 + row.lastSequence + row.ackCount + row.grantCount + row.handoverCount + leasesOf(row);
+  return (
+    1 + row.lastSequence + row.ackCount + row.grantCount + row.handoverCount + leasesOf(row) + row.effectCount + row.waitCount
+  );
 }
 
 /** A lease counts as a row from the first claim on, released or not: its fence is what it keeps. */
@@ -122,8 +130,8 @@ function reportOf(rows: readonly ProcessRow[], more: boolean): PruneReport {
     grants: sum((row) => row.grantCount),
     leases: sum(leasesOf),
     handovers: sum((row) => row.handoverCount),
-    effects: 0,
-    waits: 0,
+    effects: sum((row) => row.effectCount),
+    waits: sum((row) => row.waitCount),
     unreadable: [],
     more,
   };

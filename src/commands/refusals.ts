@@ -1,5 +1,6 @@
 // Which refusals are written down, and how often: a stale holder that hammers must not fill the log.
 import { canonicalJson, type Json, type JsonObject } from "../core/json.ts";
+import { executionScopeId, type ExecutionScope } from "../domain/execution-scopes.ts";
 import { scopeId, type SessionScope } from "../domain/scopes.ts";
 import { REFUSAL_KEYS_MAX, REFUSAL_QUIET_MS } from "../core/limits.ts";
 import type { Recorded, Submission } from "../log/decision.ts";
@@ -52,10 +53,30 @@ const SAFE_MEMBERS = [
   "descriptorHash",
   "name",
   "ordinal",
+  "keyId",
+  "kind",
+  "envelopeHash",
+  "ownerId",
+  "leaseToken",
+  "fitness",
+  "state",
+  "endHash",
+  "code",
+  "beforeMs",
+  "limit",
 ];
 
 /** Details that are made of a body, or of its keys. */
-const OF_BODIES: ReadonlySet<string> = new Set(["existing", "requested", "path", "paths", "pointer", "found", "reason"]);
+const OF_BODIES: ReadonlySet<string> = new Set([
+  "existing",
+  "requested",
+  "path",
+  "paths",
+  "pointer",
+  "found",
+  "reason",
+  "divergentPaths",
+]);
 
 /** Makes refusal records by a policy. Repeats within a second are only counted, by this handle, and told by its next record. */
 export class RefusalRecorder {
@@ -125,11 +146,15 @@ export class RefusalRecorder {
 }
 
 function ownerOf(command: JsonObject): string {
+  if (typeof command["ownerId"] === "string") return command["ownerId"];
   const owner = (command["owner"] ?? (command["lease"] as JsonObject | undefined)?.["owner"]) as { ownerId?: string } | undefined;
   return owner?.ownerId ?? "";
 }
 
 function subjectOf(command: JsonObject): Subject {
+  const { type, scope, keyId } = command as { type: string; scope?: ExecutionScope; keyId?: string };
+  if (keyId !== undefined) return { kind: "wait", id: keyId };
+  if (type.startsWith("effect.") && scope !== undefined) return { kind: "scope", id: executionScopeId(scope) };
   const lease = command["lease"] as { processId?: string } | undefined;
   const registration = command["registration"] as { id?: string } | undefined;
   const processId = command["processId"] ?? lease?.processId ?? registration?.id;

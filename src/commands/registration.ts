@@ -2,6 +2,7 @@
 import { divergentPaths, type Json } from "../core/json.ts";
 import type { Descriptor } from "../domain/handles.ts";
 import type { PreparedRegistration } from "../domain/registration.ts";
+import { inputKindOf } from "../domain/runnable.ts";
 import { scopeId, type SessionScope } from "../domain/scopes.ts";
 import type { Decision, Env, Got, Wants } from "../log/decision.ts";
 import { giveGrant } from "./grants.ts";
@@ -34,6 +35,7 @@ export const registerProcess: Handler<RegisterProcess> = {
     return {
       ...wantProcess(id),
       ...wantShown(row),
+      kind: { get: "inputKinds", key: [inputKindOf(command.registration.input)] },
       ...(command.grant === undefined ? {} : { grant: { get: "grants", key: [scopeId(command.grant.scope), id] } as const }),
       ...(conflict ? { registration: wantBody(row.registeredPosition) } : {}),
     };
@@ -41,7 +43,7 @@ export const registerProcess: Handler<RegisterProcess> = {
   decide(command, got, at, env): Decision {
     const { registration, registrationHash, grant } = command;
     const row = processOf(got);
-    if (row === undefined) return envRefMissing(command, env) ?? registered(command);
+    if (row === undefined) return envRefMissing(command, env) ?? registered(command, got);
     if (row.registrationHash !== registrationHash) return conflicting(command, got, row.registrationHash);
     const reply: RegisterReply = { created: false, granted: grant !== undefined };
     if (grant === undefined) return unchanged(reply, showProcess(registration.id));
@@ -66,7 +68,7 @@ function envRefMissing({ registration }: RegisterProcess, env: Env): Decision | 
   return refused("registration_invalid", { processId: registration.id, rule: "envRefRequired" });
 }
 
-function registered({ type, registration, registrationHash, lifeId, grant }: RegisterProcess): Decision {
+function registered({ type, registration, registrationHash, lifeId, grant }: RegisterProcess, got: Got): Decision {
   const { id, disposition, identity, provenance, envRef, wakeTarget } = registration;
   return recorded({
     type: "process.registered",
@@ -80,6 +82,8 @@ function registered({ type, registration, registrationHash, lifeId, grant }: Reg
       provenance,
       envRef,
       wakeTarget,
+      inputKind: inputKindOf(registration.input),
+      newKind: got["kind"] === undefined ? true : undefined,
       grant: grant === undefined ? undefined : { scope: grant.scope, descriptorHash: grant.descriptorHash },
     }),
     payload: facts({ registration, descriptor: grant?.descriptor }),

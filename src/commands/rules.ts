@@ -4,18 +4,27 @@ import type { JsonObject } from "../core/json.ts";
 import type { Command, Env, Got, Rules } from "../log/decision.ts";
 import type { Transaction } from "../log/batch.ts";
 import type { Fact, Subject } from "../log/record.ts";
+import type { WaitRow } from "../projections/effect-rows.ts";
+import type { ReadRequest } from "../log/rows.ts";
 import type { BookRow, ProcessRow, RefusalRow, SubjectRow } from "../projections/tables.ts";
 import { appendEvent, completeProcess, completeWithLease } from "./append.ts";
 import { configureBook, createBook, recoverBook } from "./book.ts";
+import { claimEffect } from "./effect-claims.ts";
+import { finalizeEffect, giveBackEffect, renewEffect } from "./effect-ends.ts";
 import { giveGrant, revokeGrant, transferGrants } from "./grants.ts";
 import type { Handler } from "./handler.ts";
 import { deleteHandovers, putHandover } from "./handovers.ts";
+import { claimNext } from "./claim-next.ts";
 import { claimLease, reclaimLease, releaseLease, renewLease } from "./leases.ts";
 import { clearWait, recordFirstStarted, requestAbandon, setExternalRef, setWait } from "./process-facts.ts";
 import { wantRecord } from "./process-rows.ts";
 import { pruneProcesses } from "./prune.ts";
 import type { RefusalRecorder } from "./refusals.ts";
 import { registerProcess } from "./registration.ts";
+import { pruneEffects, pruneWaits } from "./retention.ts";
+import { cancelSessionWaits, revokeSessionWaits } from "./session-waits.ts";
+import { openWait, resolveWait } from "./waits.ts";
+import { block, passivate, unblock } from "./runs.ts";
 import { deleteSession } from "./sessions.ts";
 import { acknowledgeWake } from "./wake-acks.ts";
 
@@ -44,9 +53,23 @@ const ALL: readonly Handler[] = [
   reclaimLease,
   renewLease,
   releaseLease,
+  claimNext,
+  passivate,
+  block,
+  unblock,
   putHandover,
   deleteHandovers,
   pruneProcesses,
+  claimEffect,
+  renewEffect,
+  finalizeEffect,
+  giveBackEffect,
+  pruneEffects,
+  openWait,
+  resolveWait,
+  revokeSessionWaits,
+  cancelSessionWaits,
+  pruneWaits,
 ];
 
 const HANDLERS: ReadonlyMap<string, Handler> = new Map(ALL.map((handler) => [handler.type, handler]));
@@ -74,11 +97,17 @@ export function commandOf(fact: Fact, payload: JsonObject | undefined): Command 
   return handlerOf(fact.facts["command"] as string).rebuild(inputsOf(fact), payload);
 }
 
-/** Facts do not repeat what stands beside them: the process in the subject, its life in the lease. */
+/** Facts do not repeat what stands beside them: the process in the subject or the scope, its life in the lease. */
 function inputsOf({ subject, facts }: Fact): JsonObject {
+  if (subject.kind === "wait") return { keyId: subject.id, ...facts };
+  if (subject.kind === "session") return { sessionId: subject.id, ...facts };
+  const { lease, scope } = facts;
+  if (subject.kind === "scope" && lease !== undefined) {
+    const { processId } = scope as { processId: string };
+    return { ...facts, lease: { processId, lifeId: facts["lifeId"] as string, ...(lease as JsonObject) } };
+  }
   if (subject.kind !== "process") return facts;
   const [processId, lifeId] = [subject.id, facts["lifeId"] as string];
-  const { lease } = facts;
   return { processId, ...facts, ...(lease === undefined ? {} : { lease: { processId, lifeId, ...(lease as JsonObject) } }) };
 }
 
@@ -109,5 +138,13 @@ function lastOf(subject: Subject, got: Got, transaction: Pick<Transaction, "read
   }
   if (subject.kind === "book")
     return (transaction.read({ get: "book", key: ["book"] }) as BookRow | undefined)?.lastPosition ?? 0;
-  return (transaction.read({ get: "subjects", key: [subject.kind, subject.id] }) as SubjectRow | undefined)?.lastPosition ?? 0;
+  const isWait = subject.kind === "wait";
+  const request: ReadRequest = isWait
+    ? { get: "waits", key: [subject.id] }
+    : { get: "subjects", key: [subject.kind, subject.id] };
+  const row = transaction.read(request) as SubjectRow | WaitRow | undefined;
+  if (row === undefined) return 0;
+  // What hangs on a pruned life is hidden until it is swept.
+  const isHidden = row.lifeId !== "" && transaction.read({ get: "sweeps", key: [row.lifeId] }) !== undefined;
+  return isHidden ? 0 : row.lastPosition;
 }

@@ -3,6 +3,16 @@
 /** How an error names what was found: a short description, never a secret and never a whole body. */
 type Found = string;
 
+/** What an effect failed with, as it is recorded (specification 2.14). */
+export interface EffectFailure {
+  /** That of the error that was thrown, else `effect_error`. At most 256 UTF-8 bytes. */
+  code: string;
+  /** At most 16,384 UTF-8 bytes. */
+  message: string;
+  /** JSON, or `{ omitted: "notJson" | "tooLarge" }`. */
+  details?: unknown;
+}
+
 /** The details of each code. The keys are the closed list of codes (specification 0.3). */
 export interface ErrorDetails {
   input_invalid: { path: string; expected: string; found: Found };
@@ -28,6 +38,27 @@ export interface ErrorDetails {
     reason: "superseded" | "released" | "expired" | "unknown";
   };
   handover_conflict: { processId: string; ordinal: number };
+  effect_invalid: { rule: string; path: string };
+  effect_scope_invalid: { part: string };
+  effect_mismatch: {
+    scopeId: string;
+    replayKey: string;
+    recordedHash: string;
+    requestedHash: string;
+    divergentPathCount: number;
+    divergentPaths: string[];
+  };
+  effect_missing: { scopeId: string; replayKey: string };
+  effect_unfinished: { scopeId: string; replayKey: string };
+  effect_lease_lost: { scopeId: string; replayKey: string; phase: "renewing" | "finalizing" };
+  effect_executor_unavailable: { kind: string };
+  effect_executor_mismatch: { kind: string };
+  effect_failed: { scopeId: string; replayKey: string; failure: EffectFailure };
+  effect_outcome_unstorable: { scopeId: string; replayKey: string; path: string; limit?: number; actual?: number; found?: Found };
+  passivated: { processId: string };
+  wait_invalid: { path: string };
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- one answer for all, without a hint of what was wrong
+  wait_unknown_or_revoked: {};
   wait_timeout: { afterMs: number };
   lease_timings_invalid: { ttlMs: number; renewEveryMs?: number };
   store_busy: { waitedMs: number };
@@ -61,6 +92,22 @@ const RULES: Readonly<Record<string, string>> = {
   eventTypeDuplicate: "Declare each event type once.",
   awaitOutputRequired:
     "A type that ends the process as failed, cancelled or abandoned must say in 'semantics.terminal.awaitOutput' where the output is.",
+};
+
+/** What to do about each rule of an envelope. */
+const EFFECT_RULES: Readonly<Record<string, string>> = {
+  invocation_subject: "The subject of an invocation must be an effect with a non-blank effectId.",
+  invocation_kind: "The subject's kind must be the type of the command.",
+  replay_key_required: "Give a non-empty replay key: it is what a repeat is known by.",
+  durable_step_id: "Give the step a non-blank stepId.",
+  tool_attempt_call_id: "Give the call a non-blank callId.",
+  tool_attempt_index: "attempt must be from 1 to maxAttempts.",
+  tool_batch_id: "Give the batch a non-blank batchId.",
+  tool_batch_empty: "A batch needs at least one call.",
+  tool_batch_call_id: "Give each call a non-blank callId.",
+  tool_batch_call_replay: "Give each call a non-blank replaySuffix.",
+  sleep_due: "Give exactly one of durationMs and untilMs.",
+  outcome_kind: "An outcome is taken as the type of its own command.",
 };
 
 type Wording = { [C in ErrorCode]: (d: ErrorDetails[C]) => string };
@@ -107,6 +154,31 @@ const WORDING: Wording = {
   lease_lost: (d) =>
     `The lease on '${d.processId}' with fencing token ${d.presentedFencingToken} is not the current live one (${d.reason}; the last fencing token is ${d.currentFencingToken}). Stop the work done under it.`,
   handover_conflict: (d) => `The process '${d.processId}' already has another handover for segment ${d.ordinal}.`,
+  effect_invalid: (d) =>
+    `The envelope breaks the rule ${d.rule} at '${shortPath(d.path)}'. ${EFFECT_RULES[d.rule] ?? ""}`.trimEnd(),
+  effect_scope_invalid: (d) => `The execution scope's '${d.part}' must be a non-blank string.`,
+  effect_mismatch: (d) =>
+    `Under the key '${d.replayKey}' of the scope '${d.scopeId}' another effect is recorded (${d.recordedHash}) than is asked for now (${d.requestedHash}); divergentPathCount=${d.divergentPathCount}; divergentPaths=[${d.divergentPaths.join(", ")}]. The code has changed since, or the key is used twice: give another effect another key.`,
+  effect_missing: (d) =>
+    `Nothing is recorded under the key '${d.replayKey}' of the scope '${d.scopeId}', and a strict replay executes nothing.`,
+  effect_unfinished: (d) =>
+    `The effect '${d.replayKey}' of the scope '${d.scopeId}' was begun and never finished, and a strict replay executes nothing.`,
+  effect_lease_lost: (d) =>
+    `The claim of the effect '${d.replayKey}' of the scope '${d.scopeId}' was lost (${d.phase}): it lapsed, was given back or is another's. Its outcome was not recorded; whoever claims it next does it again.`,
+  effect_executor_unavailable: (d) => `There is nothing to replay, and no executor for effects of the kind ${d.kind}. Pass one.`,
+  effect_executor_mismatch: (d) =>
+    `There is nothing to replay, and the executor given does not take effects of the kind ${d.kind}.`,
+  effect_failed: (d) =>
+    `The effect '${d.replayKey}' of the scope '${d.scopeId}' failed: ${d.failure.message} (${d.failure.code}). The failure is recorded and final; retry inside the effect, or under another key.`,
+  effect_outcome_unstorable: (d) =>
+    `The effect '${d.replayKey}' of the scope '${d.scopeId}' was done, but what it returned cannot be recorded: at '${shortPath(d.path)}' ${
+      d.limit === undefined ? (d.found ?? "it is not JSON") : `it has ${d.actual} bytes, over the limit of ${d.limit}`
+    }. That is its failure, and final.`,
+  passivated: (d) =>
+    `The handler of '${d.processId}' is ended while the process sleeps; it is run anew when what it waits for has come.`,
+  wait_invalid: (d) => `'${shortPath(d.path)}' is not of the form of a wait.`,
+  wait_unknown_or_revoked: () =>
+    "The key names no promise of this book that can be awaited: it is unknown, or its session was revoked.",
   wait_timeout: (d) => `Nothing came within ${d.afterMs} ms. The wait left nothing behind; ask again to go on waiting.`,
   lease_timings_invalid: (d) =>
     `A lease of ${d.ttlMs} ms${d.renewEveryMs === undefined ? "" : ` renewed every ${d.renewEveryMs} ms`} leaves no room for three renewals.`,

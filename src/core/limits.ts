@@ -76,3 +76,28 @@ export const SLICE_WORK_MS = 10;
 export const SLICE_ROWS = 200;
 /** Records of one chunk of a rebuild, a verification or a history page. */
 export const CHUNK_RECORDS = 500;
+/** Milliseconds before a blocked process, or one that met a fault of the store, is tried again: doubling. */
+export const RETRY_MS_MIN = 1_000;
+export const RETRY_MS_MAX = 60_000;
+/** What one passivated process may wait for at once; more, and it stays in memory. */
+export const PARKED_ON_MAX = 1_000;
+/** Kinds of inputs that one claim looks through. */
+export const INPUT_KINDS_MAX = 10_000;
+/** What is kept of a failure, in UTF-8 bytes. */
+export const FAILURE_MESSAGE_BYTES_MAX = 16_384;
+export const FAILURE_CODE_BYTES_MAX = 256;
+/** Paths that a mismatch names. */
+export const MISMATCH_PATHS_MAX = 8;
+/** A differing value that is still published whole, in UTF-8 bytes of canonical JSON. */
+export const MISMATCH_VALUE_BYTES_MAX = 2_048;
+/** Times of a lease that is kept by renewal, in milliseconds, and how many renewals fit into it at least. */
+export const LEASE_TTL_MS_DEFAULT = 30_000;
+export const LEASE_RENEW_MS_DEFAULT = 10_000;
+export const LEASE_RENEWALS_MIN = 3;
+/** Milliseconds that an aborted executor or handler has to settle. */
+export const ABORT_GRACE_MS_DEFAULT = 1_000;
+/** Milliseconds between two looks at the clocks while a right is kept, and before a failed renewal is tried again, at least. */
+export const RENEWAL_CHECK_MS_MAX = 1_000;
+export const RENEWAL_RETRY_MS_MIN = 5;
+/** Leases of this book whose local deadlines are remembered. */
+export const LEASE_CLOCKS_MAX = 100_000;

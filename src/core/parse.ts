@@ -36,13 +36,15 @@ export const Id = checked<string>((value, path) => checkId(value, path, limitsIn
 export const ProcessIdText = checked<string>((value, path) => checkProcessId(value, path, limitsInForce.idBytesMax));
 /** A replay key: any text, also empty (1.1). */
 export const ReplayKey = checked<string>((value, path) => checkText(value, path, REPLAY_KEY_BYTES_MAX));
+/** The id of an effect, a scope or anything else that is composed of ids: non-blank, at most 4,096 UTF-8 bytes (0.6). */
+export const ComposedId = checked<string>((value, path) => checkId(value, path, REPLAY_KEY_BYTES_MAX));
 /** A safe integer from 0, or from `min`. */
 export const Integer = (min = 0, max?: number): z.ZodType<number, number> =>
   checked((value, path) => checkInteger(value, path, min, max));
 /** Any JSON value that is present, null included. The whole argument has been walked by `toJson` before. */
 export const JsonValue: z.ZodType<Json, Json> = z.custom<Json>((value) => value !== undefined, "any JSON value, null included");
 /** A JSON object. */
-export const JsonRecord: z.ZodType<Readonly<Record<string, Json>>> = z.custom<Readonly<Record<string, Json>>>(
+export const JsonRecord: z.ZodType<JsonObject, JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   "an object",
 );

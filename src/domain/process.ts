@@ -8,6 +8,7 @@ import type { AwaitOutput } from "./await-output.ts";
 import type { TerminalState } from "./event-types.ts";
 import type { LeaseOwner } from "./leases.ts";
 import type { Disposition, PreparedRegistration } from "./registration.ts";
+import type { Blocked } from "./runnable.ts";
 
 /** Where a process stands (1.4). Terminal is all but running, and is never left nor replaced. */
 export type Status = { state: "running" } | { state: TerminalState; awaitOutput: AwaitOutput };
@@ -39,6 +40,8 @@ export interface ProcessRecord extends PreparedRegistration {
   firstStarted?: { owner: LeaseOwner; startedAtMs: number };
   abandonRequest?: { requestedBy: string; requestedAtMs: number; reason?: string };
   wait?: Wait;
+  /** Why workers do not run it on though it has not failed: a code, and since when in a row (2.28). */
+  blocked?: Blocked;
   status: Status;
 }
 
@@ -79,6 +82,11 @@ export function checkSignalName(name: string): void {
 /** The event type of a signal: `signal.<name>` (1.4). A producer that takes signals declares it. */
 export function signalEventType(name: string): string {
   return `signal.${name}`;
+}
+
+/** Whether events of this type are signals. */
+export function isSignalType(eventType: string): boolean {
+  return eventType.startsWith("signal.");
 }
 
 /** The key of a wait for a signal: `process:<processId>:signal.<name>:<ordinal>` (1.4). */

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { encodePart } from "../core/ids.ts";
 import { unreachable } from "../core/invariant.ts";
 import { DEFAULT_LIMITS } from "../core/limits.ts";
-import { Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
+import { ComposedId, Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
 import { composed } from "../core/hash.ts";
 
 /** A session, optionally narrowed to one agent frame (1.1). Both are ids of at most 1,024 UTF-8 bytes; an empty frame is refused. */
@@ -20,7 +20,7 @@ export type Originator = z.infer<typeof Originator>;
 /** What caused a process (1.1). Data only, never followed. */
 export const CausalRef = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("turn"), sessionId: Id, turnId: Id }),
-  z.strictObject({ type: z.literal("effect"), sessionId: Id, turnId: Id.optional(), effectId: Id }),
+  z.strictObject({ type: z.literal("effect"), sessionId: Id, turnId: Id.optional(), effectId: ComposedId }),
   z.strictObject({ type: z.literal("toolCall"), sessionId: Id, callId: Id }),
   z.strictObject({ type: z.literal("process"), processId: ProcessIdText }),
   z.strictObject({ type: z.literal("processEvent"), processId: ProcessIdText, sequence: Integer(1) }),

@@ -41,7 +41,8 @@ export interface VerifyOptions {
 /** Reads the whole log once for the chain and once for the tables. Writing may go on meanwhile. */
 export async function verifyLog(ledger: Ledger, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport> {
   const { knownHead, onProgress } = options;
-  const head = await ledger.head();
+  const { position, link, at } = await ledger.head();
+  const head = { position, link, at };
   const check = new ChainCheck(knownHead);
   for (let after = 0; after < head.position;) {
     const page = await ledger.raw({ after, through: head.position, limit: CHUNK_RECORDS, payloads: true });

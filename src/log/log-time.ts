@@ -50,6 +50,15 @@ export class LogTime {
     return sample;
   }
 
+  /** The time that a command after `last` would have, without giving it out. */
+  peek(last: LogInstant): number {
+    const wall = Math.max(0, Math.trunc(this.clock.now()));
+    if (wall >= last.at) return wall;
+    const monotonicMs = this.clock.monotonic();
+    const since = this.sameBoot(last) ? last.monotonicMs : (this.foreign?.monotonicMs ?? monotonicMs);
+    return last.at + Math.max(0, monotonicMs - since);
+  }
+
   private sameBoot(last: LogInstant): boolean {
     if (last.bootId !== this.bootId) return false;
     return this.bootId !== null || (last.at === this.latest?.at && last.monotonicMs === this.latest.monotonicMs);

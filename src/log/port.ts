@@ -11,6 +11,11 @@ export interface Head {
   at: number;
 }
 
+/** The head, and what time it is in the book: the time that a command would have now. */
+export interface HeadNow extends Head {
+  nowMs: number;
+}
+
 export interface RecordRange {
   /** Records with a position above this one; default 0. */
   after?: number;
@@ -64,7 +69,7 @@ export interface Ledger {
   read(wants: (got: Got) => Wants): Promise<Got>;
   /** One bounded page of history (by count and by 16 MiB of text, at least one). */
   raw(range: RecordRange): Promise<readonly RawRecord[]>;
-  head(): Promise<Head>;
+  head(): Promise<HeadNow>;
   /** A hint that there may be commits; never carries data. */
   readonly hints$: Observable<unknown>;
   /** Deletes a slice of what pruning hid; true when there is more. */

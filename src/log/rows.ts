@@ -78,6 +78,8 @@ export type Bodies = ReadonlyMap<number, Body>;
 
 export type RowChange =
   | { put: string; row: Row }
+  /** Patches the rows whose one-column keys stand in `column` of the rows of another table under a prefix of its key. */
+  | { patchEach: string; of: { table: string; prefix: Key; column: string }; set: Row }
   | { patch: string; key: Key; set: Row; add?: Readonly<Record<string, number>> }
   | { remove: string; key: Key }
   | { removeRange: string; index?: string; prefix: Key };

@@ -1,6 +1,7 @@
 // Where the events of a process lie in the log, by sequence, by replay key, and those that wake.
-import type { EventRow } from "./tables.ts";
+import { isSignalType } from "../domain/process.ts";
 import { projection } from "./projection.ts";
+import type { EventRow } from "./tables.ts";
 
 interface Appended {
   lifeId: string;
@@ -24,6 +25,7 @@ export const events = projection("events", {
       replayKey: replayKey ?? null,
       payloadHash: eventPayloadHash,
       wake: wake === true ? 1 : 0,
+      signal: isSignalType(eventType) ? 1 : 0,
       terminal: terminal ?? null,
     };
     return [{ put: "events", row }];

@@ -2,7 +2,9 @@
 import { scopeId, type SessionScope } from "../domain/scopes.ts";
 import type { Fact } from "../log/record.ts";
 import type { RowChange } from "../log/rows.ts";
+import { progress } from "./process-changes.ts";
 import { projection } from "./projection.ts";
+import { lastOf } from "./subjects.ts";
 import type { GrantRow } from "./tables.ts";
 
 /** A grant as the facts of its record name it; `process.registered` has it under `grant`. */
@@ -80,11 +82,5 @@ function putGrant(scope: SessionScope, processId: string, lifeId: string, positi
 }
 
 function counted(fact: Fact, difference: number): RowChange {
-  const set = { lastPosition: fact.position };
-  return { patch: "processes", key: [fact.subject.id], set, add: { grantCount: difference } };
-}
-
-/** Where the walk over the history of a scope or session begins. */
-function lastOf({ subject, position }: Fact): RowChange {
-  return { put: "subjects", row: { kind: subject.kind, id: subject.id, lastPosition: position } };
+  return { patch: "processes", key: [fact.subject.id], set: progress(fact), add: { grantCount: difference } };
 }

@@ -5,6 +5,7 @@ import type { Projector } from "../log/decision.ts";
 import type { Fact } from "../log/record.ts";
 import type { RowChange } from "../log/rows.ts";
 import { book } from "./book.ts";
+import { effects } from "./effects.ts";
 import { events } from "./events.ts";
 import { grants } from "./grants.ts";
 import { handovers } from "./handovers.ts";
@@ -12,8 +13,21 @@ import { leases } from "./leases.ts";
 import { processes } from "./processes.ts";
 import type { Projection } from "./projection.ts";
 import { refusals } from "./refusals.ts";
+import { runs } from "./runs.ts";
+import { waits } from "./waits.ts";
 
-export const PROJECTIONS: readonly Projection[] = [processes, events, leases, grants, handovers, refusals, book];
+export const PROJECTIONS: readonly Projection[] = [
+  processes,
+  events,
+  leases,
+  runs,
+  effects,
+  waits,
+  grants,
+  handovers,
+  refusals,
+  book,
+];
 
 /** What the pipeline gives: changes of rows, and last of all the position whose record it has finished. */
 type Step = readonly RowChange[] | { finished: number };

@@ -4,7 +4,10 @@ import type { ProcessIdentity } from "../domain/process-input.ts";
 import { originatorScopeId, type Provenance, type SessionScope } from "../domain/scopes.ts";
 import type { Fact } from "../log/record.ts";
 import type { Row, RowChange } from "../log/rows.ts";
-import { LEASE_ENDED } from "./leases.ts";
+import type { LeaseOwner } from "../domain/leases.ts";
+import { appended } from "./ends.ts";
+import { arrived, changed, NO_WAIT, progress, woken } from "./process-changes.ts";
+import { hostOf } from "./leases.ts";
 import { projection } from "./projection.ts";
 import type { ProcessRow } from "./tables.ts";
 
@@ -17,16 +20,17 @@ interface Registered {
   envRef?: string;
   wakeTarget?: SessionScope;
   grant?: object;
-}
-
-interface Appended {
-  sequence: number;
-  terminal?: ProcessRow["state"];
-  endedFencingToken?: number;
+  inputKind: string;
+  newKind?: true;
 }
 
 export const processes = projection("processes", {
-  "process.registered": (fact) => [{ put: "processes", row: freshRow(fact) }],
+  "process.registered": (fact) => {
+    const row = freshRow(fact);
+    const { newKind } = fact.facts as unknown as Registered;
+    const put: RowChange = { put: "processes", row };
+    return newKind === undefined ? [put] : [put, { put: "inputKinds", row: { kind: row.inputKind } }];
+  },
   "process.externalRefSet": (fact) =>
     changed(fact, { externalRefPosition: fact.position, externalRefHash: fact.facts["refHash"] as string }),
   "process.waitSet": (fact) => {
@@ -34,54 +38,66 @@ export const processes = projection("processes", {
     return changed(fact, { waitName: name, waitOrdinal: ordinal, waitSinceMs: sinceMs });
   },
   "process.waitCleared": (fact) => changed(fact, NO_WAIT),
-  "process.started": (fact) => changed(fact, { startedOwner: JSON.stringify(fact.facts["owner"]), startedAtMs: fact.at }),
+  "process.started": (fact) => {
+    const { owner, bound } = fact.facts as unknown as { owner: LeaseOwner; bound?: true };
+    const started: Row = { startedOwner: JSON.stringify(owner), startedAtMs: fact.at };
+    // Starting is no progress, and a started owner-bound process is for no other worker to run.
+    const patched = bound === undefined ? started : { ...started, startedHost: hostOf(owner), runnableAtMs: null };
+    return changed(fact, patched, {});
+  },
   "process.abandonRequested": (fact) => {
     const { requestedBy, hasReason } = fact.facts as unknown as { requestedBy: string; hasReason: boolean };
     const by = { abandonRequestedBy: requestedBy, abandonRequestedAtMs: fact.at };
-    return changed(fact, { abandonPosition: fact.position, abandonHasReason: hasReason ? 1 : 0, ...by });
+    const set = { abandonPosition: fact.position, abandonHasReason: hasReason ? 1 : 0, ...by };
+    return changed(fact, { ...set, ...woken(fact) });
   },
-  "event.appended": (fact) => {
-    const { sequence, terminal, endedFencingToken } = fact.facts as unknown as Appended;
-    const { position, at } = fact;
-    const set = { lastSequence: sequence, updatedAtMs: at, changePosition: position, lastPosition: position };
-    if (terminal === undefined) return [{ patch: "processes", key: [fact.subject.id], set }];
-    const end = { state: terminal, terminalPosition: position, ...NO_WAIT };
-    return changed(fact, { lastSequence: sequence, ...end, ...(endedFencingToken === undefined ? {} : LEASE_ENDED) });
-  },
+  "event.appended": (fact) => appended(fact),
   "wake.acknowledged": (fact) => [
     { put: "wakeAcks", row: { lifeId: fact.facts["lifeId"] as string, sequence: fact.facts["sequence"] as number } },
-    { patch: "processes", key: [fact.subject.id], set: { lastPosition: fact.position }, add: { ackCount: 1 } },
+    { patch: "processes", key: [fact.subject.id], set: progress(fact), add: { ackCount: 1 } },
   ],
   "processes.pruned": (fact) => (fact.facts["processes"] as unknown as Pruned[]).flatMap((pruned) => removed(fact, pruned)),
 });
 
-const NO_WAIT: Row = { waitName: null, waitOrdinal: null, waitSinceMs: null };
-
 interface Pruned {
   processId: string;
   lifeId: string;
+  awaited?: true;
 }
 
 /** The row goes at once, which hides all that hangs on its life; that is deleted in slices afterwards. */
-function removed(fact: Fact, { processId, lifeId }: Pruned): RowChange[] {
+function removed(fact: Fact, { processId, lifeId, awaited }: Pruned): RowChange[] {
   return [
     { remove: "processes", key: [processId] },
     { removeRange: "refusals", prefix: ["process", processId] },
     { put: "sweeps", row: { lifeId, position: fact.position } },
+    ...(awaited === undefined ? [] : arrived("process", processId, fact.at)),
   ];
 }
 
-/** A change of the process record: its time and its change position move (1.4). */
-function changed(fact: Fact, set: Row): readonly RowChange[] {
-  const { position, at } = fact;
-  return [
-    {
-      patch: "processes",
-      key: [fact.subject.id],
-      set: { ...set, updatedAtMs: at, changePosition: position, lastPosition: position },
-    },
-  ];
-}
+/** The columns of what has not happened to a process that was just registered. */
+const NOTHING_YET = {
+  externalRefPosition: null,
+  externalRefHash: null,
+  startedOwner: null,
+  startedAtMs: null,
+  startedHost: null,
+  abandonPosition: null,
+  abandonHasReason: null,
+  abandonRequestedBy: null,
+  abandonRequestedAtMs: null,
+  waitName: null,
+  waitOrdinal: null,
+  waitSinceMs: null,
+  terminalPosition: null,
+  leaseToken: null,
+  leaseOwner: null,
+  leaseClaimedAtMs: null,
+  leaseExpiresAtMs: null,
+  leaseHost: null,
+  parked: null,
+  blocked: null,
+} as const;
 
 function freshRow(fact: Fact): ProcessRow {
   const { position, at } = fact;
@@ -110,26 +126,18 @@ function freshRow(fact: Fact): ProcessRow {
     changePosition: position,
     lastPosition: position,
     linkPosition: 0,
-    externalRefPosition: null,
-    externalRefHash: null,
-    startedOwner: null,
-    startedAtMs: null,
-    abandonPosition: null,
-    abandonHasReason: null,
-    abandonRequestedBy: null,
-    abandonRequestedAtMs: null,
-    waitName: null,
-    waitOrdinal: null,
-    waitSinceMs: null,
-    terminalPosition: null,
+    ...NOTHING_YET,
     lastSequence: 0,
     ackCount: 0,
     grantCount: grant === undefined ? 0 : 1,
     handoverCount: 0,
     leaseFence: 0,
-    leaseToken: null,
-    leaseOwner: null,
-    leaseClaimedAtMs: null,
-    leaseExpiresAtMs: null,
+    inputKind: (fact.facts as unknown as Registered).inputKind,
+    runnableAtMs: disposition === "externallyOwned" ? null : at,
+    awaited: 0,
+    barren: 0,
+    progressed: 0,
+    effectCount: 0,
+    waitCount: 0,
   };
 }

@@ -1,5 +1,6 @@
 // How the tables are laid out: columns, keys and the indexes that queries go by.
 import type { TableDef } from "../log/rows.ts";
+import { EFFECT_TABLES } from "./effect-table-defs.ts";
 
 /** Raised when a table's shape or a projection's meaning changes: tables of another version are rebuilt from the log. */
 export const PROJECTION_VERSION = 1;
@@ -56,6 +57,17 @@ export const TABLES: readonly TableDef[] = [
       leaseOwner: textOrNull,
       leaseClaimedAtMs: intOrNull,
       leaseExpiresAtMs: intOrNull,
+      leaseHost: textOrNull,
+      startedHost: textOrNull,
+      inputKind: text,
+      runnableAtMs: intOrNull,
+      parked: textOrNull,
+      awaited: int,
+      blocked: textOrNull,
+      barren: int,
+      progressed: int,
+      effectCount: int,
+      waitCount: int,
     },
     indexes: [
       { name: "processes_running", columns: ["id"], where: [{ column: "state", is: "running" }] },
@@ -78,6 +90,29 @@ export const TABLES: readonly TableDef[] = [
           { column: "envRef", isNot: null },
         ],
       },
+      {
+        name: "processes_runnable",
+        columns: ["inputKind", "runnableAtMs", "id"],
+        where: [{ column: "runnableAtMs", isNot: null }],
+      },
+      { name: "processes_lease_hosts", columns: ["leaseHost", "id"], where: [{ column: "leaseHost", isNot: null }] },
+      {
+        name: "processes_started_hosts",
+        columns: ["startedHost", "id"],
+        where: [
+          { column: "startedHost", isNot: null },
+          { column: "leaseToken", is: null },
+          { column: "state", is: "running" },
+        ],
+      },
+      {
+        name: "processes_abandon",
+        columns: ["id"],
+        where: [
+          { column: "abandonPosition", isNot: null },
+          { column: "state", is: "running" },
+        ],
+      },
     ],
   },
   {
@@ -94,6 +129,7 @@ export const TABLES: readonly TableDef[] = [
       replayKey: textOrNull,
       payloadHash: text,
       wake: int,
+      signal: int,
       terminal: textOrNull,
     },
     indexes: [
@@ -104,6 +140,7 @@ export const TABLES: readonly TableDef[] = [
         where: [{ column: "replayKey", isNot: null }],
       },
       { name: "events_wakes", columns: ["lifeId", "sequence"], where: [{ column: "wake", is: 1 }] },
+      { name: "events_signals", columns: ["lifeId", "eventType", "sequence"], where: [{ column: "signal", is: 1 }] },
     ],
   },
   {
@@ -142,6 +179,8 @@ export const TABLES: readonly TableDef[] = [
     columns: { lifeId: text, ordinal: int, position: int, reason: text, programHash: textOrNull, contentHash: text },
     indexes: [],
   },
+  ...EFFECT_TABLES,
+  { name: "inputKinds", key: ["kind"], clustered: true, hot: true, columns: { kind: text }, indexes: [] },
   {
     name: "refusals",
     key: ["subjectKind", "subjectId", "code", "owner"],
@@ -150,7 +189,15 @@ export const TABLES: readonly TableDef[] = [
     columns: { subjectKind: text, subjectId: text, code: text, owner: text, at: int, position: int },
     indexes: [],
   },
-  { name: "subjects", key: ["kind", "id"], clustered: true, columns: { kind: text, id: text, lastPosition: int }, indexes: [] },
+  {
+    name: "subjects",
+    key: ["kind", "id"],
+    clustered: true,
+    life: "lifeId",
+    lifeIndex: "subjects_life",
+    columns: { kind: text, id: text, lifeId: text, lastPosition: int },
+    indexes: [{ name: "subjects_life", columns: ["lifeId", "kind", "id"], where: [{ column: "lifeId", isNot: "" }] }],
+  },
   {
     name: "book",
     key: ["id"],

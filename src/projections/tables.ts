@@ -57,6 +57,27 @@ export interface ProcessRow extends Row {
   leaseOwner: string | null;
   leaseClaimedAtMs: number | null;
   leaseExpiresAtMs: number | null;
+  /** The host on which one can look whether the lease's owner still lives; null for an opaque owner. */
+  leaseHost: string | null;
+  /** The same of who started it first; only for an owner-bound process, which nobody else may run. */
+  startedHost: string | null;
+  /** `toolCall`, `sessionTurn`, `external`, or `engine:<kind>`. */
+  inputKind: string;
+  /** From when on a worker may run it (2.27); null while there is no such time. */
+  runnableAtMs: number | null;
+  /** JSON of a `Parked`: what a passivated process waits for. */
+  parked: string | null;
+  /** 1 once another process was passivated until this one ends. */
+  awaited: number;
+  /** JSON of a `Blocked`. */
+  blocked: string | null;
+  /** How many runs in a row lapsed without recording anything. */
+  barren: number;
+  /** 1 when something was recorded since the lease was acquired last. */
+  progressed: number;
+  /** Rows of this life. */
+  effectCount: number;
+  waitCount: number;
 }
 
 export interface EventRow extends Row {
@@ -69,6 +90,8 @@ export interface EventRow extends Row {
   replayKey: string | null;
   payloadHash: string;
   wake: number;
+  /** 1 for a `signal.<name>`. */
+  signal: number;
   terminal: string | null;
 }
 
@@ -113,6 +136,8 @@ export interface RefusalRow extends Row {
 export interface SubjectRow extends Row {
   kind: string;
   id: string;
+  /** Of the scope of a process: what is said of it hangs on the life. "" for all others. */
+  lifeId: string;
   lastPosition: number;
 }
 

@@ -9,10 +9,14 @@ const OF_SUBJECT: ReadonlySet<string> = new Set([
   "process.started",
   "process.abandonRequested",
   "event.appended",
+  "process.blocked",
+  "process.unblocked",
 ]);
 
 export function touchedProcesses(record: RawRecord): readonly string[] {
   if (OF_SUBJECT.has(record.type)) return [record.subject];
+  // A handover is no change of the record, but that it ends a block is.
+  if (record.type === "handover.put") return record.facts.includes('"unblocks":true') ? [record.subject] : [];
   if (record.type === "session.deleted") return (JSON.parse(record.facts) as { wakeTargetCleared: string[] }).wakeTargetCleared;
   if (record.type === "processes.pruned")
     return (JSON.parse(record.facts) as { processes: { processId: string }[] }).processes.map((one) => one.processId);

@@ -97,7 +97,7 @@ describe("transfer", () => {
     expect(held(world)).toEqual(["session:s2 p hash of mine", "session:s2 q hash of mine too"]);
     expect(world.rows("grants").map((row) => row["position"])).toEqual([2, 3]);
     expect(world.process("q")).toMatchObject({ linkPosition: 5, lastPosition: 4, updatedAtMs: 1, changePosition: 1 });
-    expect(world.rows("subjects")).toEqual([{ kind: "scope", id: "session:s1", lastPosition: 5 }]);
+    expect(world.rows("subjects")).toEqual([{ kind: "scope", id: "session:s1", lifeId: "", lastPosition: 5 }]);
     expectCounts(world);
   });
   it("moves all or none", () => {
@@ -156,7 +156,7 @@ describe("session deletion", () => {
       lastPosition: 1,
     });
     expect(world.process("other")).toMatchObject({ linkPosition: 0, updatedAtMs: 1 });
-    expect(world.rows("subjects")).toEqual([{ kind: "session", id: "s1", lastPosition: position }]);
+    expect(world.rows("subjects")).toEqual([{ kind: "session", id: "s1", lifeId: "", lastPosition: position }]);
     expectCounts(world);
     expect(remove(world, "s1")).toMatchObject({ kind: "unchanged", reply: { revokedHandleCount: 0, more: false } });
   });

@@ -9,7 +9,7 @@ import { parseBody, readBodies, textBytes } from "../bodies.ts";
 import type { Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import { digestTable, foldThrough, SWEEPS } from "../fold.ts";
 import { systemSubmission, type BookOptions } from "../opening.ts";
-import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
+import type { DriftReport, Executed, HeadNow, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import type { Body, Cell, ReadRequest } from "../rows.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { tablesOf, type MemoryState } from "./memory-store.ts";
@@ -110,9 +110,9 @@ export class MemoryLedger implements Ledger {
     return attempted(() => page(this.state, range));
   }
 
-  head(): Promise<Head> {
+  head(): Promise<HeadNow> {
     const { position, link, at } = this.state.tip;
-    return Promise.resolve({ position, link, at });
+    return Promise.resolve({ position, link, at, nowMs: this.parts.time.peek(this.state.tip) });
   }
 
   keys(): { secret: Uint8Array; identityKey: Uint8Array } {

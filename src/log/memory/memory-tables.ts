@@ -88,7 +88,11 @@ export class MemoryTables {
     if ("put" in change) this.put(this.table(change.put), change.row);
     else if ("patch" in change) this.patch(this.table(change.patch), change.key, change.set, change.add);
     else if ("remove" in change) this.remove(this.table(change.remove), change.key);
-    else this.removeRange(change.removeRange, change.index, change.prefix, Infinity);
+    else if ("patchEach" in change) {
+      const { table, prefix, column } = change.of;
+      for (const row of this.scan({ scan: table, prefix, limit: Infinity }))
+        this.patch(this.table(change.patchEach), [row[column] as Cell], change.set);
+    } else this.removeRange(change.removeRange, change.index, change.prefix, Infinity);
   }
 
   /** Deletes at most `limit` rows of a prefix; the number deleted. */

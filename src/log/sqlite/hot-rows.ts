@@ -46,7 +46,7 @@ export class HotRows {
       if (key !== undefined) this.keep(nameOf(change.put, key), change.row);
     } else if ("remove" in change) {
       if (this.tables.has(change.remove)) this.keep(nameOf(change.remove, change.key), undefined);
-    } else if (this.tables.has(change.removeRange)) this.clear();
+    } else if (this.tables.has("patchEach" in change ? change.patchEach : change.removeRange)) this.clear();
   }
 
   clear(): void {

@@ -8,7 +8,7 @@ import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
-import type { DriftReport, Executed, Head, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
+import type { DriftReport, Executed, Head, HeadNow, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
 import { checkHead, reopen, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { copyTo } from "./backup.ts";
 import { driftOf } from "./drift.ts";
@@ -192,11 +192,11 @@ export class SqliteLedger implements Ledger {
     return this.retrying("read history", () => rawPage(this.connection, range));
   }
 
-  head(): Promise<Head> {
+  head(): Promise<HeadNow> {
     return this.retrying("read head", () => {
       const head = this.connection.head();
       checkHead(head, this.parts.projectionVersion);
-      return { position: head.position, link: head.link, at: head.at };
+      return { position: head.position, link: head.link, at: head.at, nowMs: this.parts.time.peek(head) };
     });
   }
 

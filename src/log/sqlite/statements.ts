@@ -93,6 +93,7 @@ export class TableStatements {
     if ("put" in change) this.put(change.put, change.row);
     else if ("patch" in change) this.patch(change.patch, change.key, change.set, change.add);
     else if ("remove" in change) this.remove(change.remove, change.key);
+    else if ("patchEach" in change) this.patchEach(change.patchEach, change.of, change.set);
     else this.removeRange(change.removeRange, change.index, change.prefix);
   }
 
@@ -123,6 +124,19 @@ export class TableStatements {
     return shape;
   }
 
+  private patchEach(table: string, of: { table: string; prefix: Key; column: string }, set: Row): void {
+    const names = Object.keys(set);
+    const shape = `patchEach ${table} ${of.table} ${of.column} ${of.prefix.length} ${names.join(",")}`;
+    const sql = (): string => {
+      const within = equals(this.def(of.table).key.slice(0, of.prefix.length));
+      const keys = `SELECT ${of.column} FROM ${this.name(of.table)} WHERE ${within}`;
+      const assignments = names.map((name) => `${name} = ?`).join(", ");
+      return `UPDATE ${this.name(table)} SET ${assignments} WHERE ${this.def(table).key.join()} IN (${keys})`;
+    };
+    const statement = this.cache.get(shape) ?? this.make(shape, sql, `patchEach ${table}`);
+    statement.run(...names.map((name) => set[name] as SqlValue), ...(of.prefix as SqlValue[]));
+  }
+
   private remove(table: string, key: Key): void {
     const shape = `remove ${table}`;
     const statement =
@@ -141,10 +155,14 @@ export class TableStatements {
 
   /** Deletes at most `limit` rows of one life; the number deleted. */
   removeSome(table: string, life: string, limit: number): number {
-    const { key, life: column } = this.def(table);
+    const { key, life: column, lifeIndex } = this.def(table);
     const shape = `removeSome ${table}`;
-    const sql = (): string =>
-      `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${column} = ? LIMIT +?)`;
+    const sql = (): string => {
+      const { where } = this.index(table, lifeIndex) ?? {};
+      const inIndex = where === undefined ? "" : ` AND ${literalConditions(where)}`;
+      const keys = `SELECT ${key.join(", ")} FROM ${this.name(table)} WHERE ${column} = ?${inIndex} LIMIT +?`;
+      return `DELETE FROM ${this.name(table)} WHERE (${key.join(", ")}) IN (${keys})`;
+    };
     const statement = this.cache.get(shape) ?? this.make(shape, sql, `sweep ${table}`);
     return statement.run(life, limit).changes;
   }

@@ -53,6 +53,11 @@ export function aProcess(id: string, over: Partial<ProcessRow> = {}): ProcessRow
     leaseOwner: null,
     leaseClaimedAtMs: null,
     leaseExpiresAtMs: null,
+    leaseHost: null,
+    startedHost: null,
+    parked: null,
+    blocked: null,
+    runnableAtMs: null,
   };
   return {
     ...absent,
@@ -73,6 +78,12 @@ export function aProcess(id: string, over: Partial<ProcessRow> = {}): ProcessRow
     ackCount: 0,
     grantCount: 0,
     handoverCount: 0,
+    inputKind: "external",
+    awaited: 0,
+    barren: 0,
+    progressed: 0,
+    effectCount: 0,
+    waitCount: 0,
     leaseFence: 0,
     ...over,
   };

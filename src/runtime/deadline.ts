@@ -1,0 +1,41 @@
+// When a holder counts its own right as over: by whichever clock comes first, and never later than the ledger does.
+import type { Clock } from "../core/clock.ts";
+
+/** A moment by both clocks. */
+export interface Instant {
+  wallMs: number;
+  monotonicMs: number;
+}
+
+export function instantOf(clock: Clock): Instant {
+  return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+}
+
+/**
+ * The end of a right that was last asked for at some instant: that instant plus its ttl, on the monotonic and on the wall
+ * clock. The earlier one counts, since a suspended host stops the first and not the second (2.13.2).
+ */
+export class Deadline {
+  private readonly clock: Clock;
+  private asked: Instant;
+  private ttlMs: number;
+
+  constructor(clock: Clock, asked: Instant, ttlMs: number) {
+    this.clock = clock;
+    this.asked = asked;
+    this.ttlMs = ttlMs;
+  }
+
+  /** To be told of each claim or renewal that was accepted, with the instant at which it was submitted. */
+  moved(asked: Instant, ttlMs: number): void {
+    this.asked = asked;
+    this.ttlMs = ttlMs;
+  }
+
+  /** Milliseconds that are left, 0 or less when it is over. */
+  leftMs(): number {
+    const { wallMs, monotonicMs } = this.asked;
+    const passed = Math.max(this.clock.monotonic() - monotonicMs, this.clock.now() - wallMs);
+    return this.ttlMs - passed;
+  }
+}
