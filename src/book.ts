@@ -7,7 +7,8 @@ import { envOf } from "./commands/rules.ts";
 import { invalid } from "./core/ids.ts";
 import { describe } from "./core/json.ts";
 import { PAYLOAD_CACHE_CHARS_MAX } from "./core/limits.ts";
-import { Book, sweepOn, type AnyLedger, type Opened } from "./handle.ts";
+import { Book } from "./handle.ts";
+import { liveParts, sweepOn, type AnyLedger, type Opened } from "./opened.ts";
 import { MemoryLedger } from "./log/memory/memory-ledger.ts";
 import { openSqliteLedger } from "./log/sqlite/open.ts";
 import { keptOptions, parseBookOptions, parsePath, type BookOptions, type MemoryBookOptions } from "./options.ts";
@@ -46,13 +47,18 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
       ? new MemoryLedger(memory.state, parts, { ...keptOptions(options), readOnly: options.readOnly ?? false })
       : await openSqliteLedger(sqliteOptions(path as string, options), parts);
   const { env } = (await ledger.read(() => ({ env: { get: "book", key: ["book"] } }))) as { env: unknown };
+  const live = liveParts(ledger, parts.clock);
   const opened: Opened = {
+    ...live,
     ledger,
     options,
     parts,
     bus: new CommandBus({ ledger, clock: parts.clock, random: parts.random }),
     env: envOf(() => env),
     identityKey: ledger.keys().identityKey,
+    secret: ledger.keys().secret,
+    ownerId: parts.random.uuid(parts.clock.now()),
+    tracked: new Set(),
     declared: new LRUCache<string, Declared>({ maxSize: PAYLOAD_CACHE_CHARS_MAX, sizeCalculation: ({ size }) => size }),
     closed: new AbortController(),
     closing: undefined,

@@ -2,63 +2,25 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import * as z from "zod";
-import { checkMetaSize, parseDefaults, type Accepted, type CallOptions, type Context, type Meta } from "./api/context.ts";
+import { parseDefaults, type Meta } from "./api/context.ts";
+import { contextOf, runtimeOf } from "./contexts.ts";
+import { ensureOpen, sweepOn, type Opened } from "./opened.ts";
+import { Effects } from "./api/effects.ts";
 import { Events } from "./api/events.ts";
 import { Grants } from "./api/grants.ts";
 import { Handovers } from "./api/handovers.ts";
 import { History } from "./api/history.ts";
 import { Leases } from "./api/leases.ts";
-import type { LiveContext } from "./api/live.ts";
 import { Processes } from "./api/processes.ts";
-import type { CommandBus } from "./commands/bus.ts";
+import { registryPort } from "./api/registry-port.ts";
+import { Signals } from "./api/signals.ts";
+import { Waits } from "./api/waits.ts";
 import { DeedbookError } from "./core/errors.ts";
-import { hmacSha256Hex } from "./core/hash.ts";
-import { LOCK_TIMEOUT_MS_DEFAULT } from "./core/limits.ts";
 import { parseJson } from "./core/parse.ts";
-import { realSystem } from "./core/system.ts";
 import { upcast } from "./domain/upcasts.ts";
 import { settleCommit, type Settled } from "./history/settle.ts";
-import type { Command, Env, Outcome, Submission } from "./log/decision.ts";
-import type { LedgerParts } from "./log/ledger-parts.ts";
-import type { Ledger, Progress } from "./log/port.ts";
-import { parsePath, type BookOptions } from "./options.ts";
-import { touchedProcesses } from "./projections/touched.ts";
-
-export type AnyLedger = Ledger & {
-  keys(): { secret: Uint8Array; identityKey: Uint8Array };
-  backup?(path: string): Promise<void>;
-};
-
-/** What several handles of one opening (`book.with`) share. */
-export interface Opened {
-  ledger: AnyLedger;
-  bus: CommandBus;
-  env: Env;
-  identityKey: Uint8Array;
-  options: BookOptions;
-  parts: LedgerParts;
-  closed: AbortController;
-  closing: Promise<void> | undefined;
-  sweeping: Promise<void> | undefined;
-  rebuilding: Promise<void> | undefined;
-  declared: Context["declared"];
-  /** Copies that are being made, by their target; closing waits for them. */
-  backups: Map<string, Promise<void>>;
-  tier: "durable" | "inline";
-}
-
-/** Deletes what pruning hid, slice by slice in the background; another opening goes on where this one stops. */
-export function sweepOn(opened: Opened): void {
-  opened.sweeping ??= (async () => {
-    try {
-      while (!opened.closed.signal.aborted && (await opened.ledger.sweep())) await new Promise((next) => setImmediate(next));
-    } catch {
-      // busy or failing: nothing is lost, the rows stay hidden and the next prune or opening goes on
-    } finally {
-      opened.sweeping = undefined;
-    }
-  })();
-}
+import type { Progress } from "./log/port.ts";
+import { parsePath } from "./options.ts";
 
 const RebuildForm = z.strictObject({
   onProgress: z.custom<(progress: Progress) => void>((value) => typeof value === "function", "a function").optional(),
@@ -76,25 +38,33 @@ export class Book {
   readonly leases: Leases;
   /** What one segment of a long process leaves to the next (1.20). */
   readonly handovers: Handovers;
+  /** Steps whose outcome is recorded once, and replayed ever after (2.1 to 2.20). */
+  readonly effects: Effects;
+  /** Promises that anybody with the key may resolve, once (2.21, 2.22). */
+  readonly waits: Waits;
+  /** Messages to a process, which takes each once and in order (2.24). */
+  readonly signals: Signals;
   /** What happened. */
   readonly history: History;
   /** `"durable"` in a file, `"inline"` in memory (1.21). */
   readonly durabilityTier: "durable" | "inline";
   private readonly opened: Opened;
   private readonly meta: Meta;
-  private readonly hasContext: boolean;
 
   /** @internal Use `openBook`. */
   constructor(opened: Opened, meta: Meta) {
     this.opened = opened;
     this.meta = meta;
-    this.hasContext = Object.keys(meta).length > 0;
-    const context = this.context();
+    const context = contextOf(opened, meta);
     this.processes = new Processes(context);
     this.events = new Events(context);
     this.grants = new Grants(context);
-    this.leases = new Leases(context);
+    this.signals = new Signals(context);
+    const runtime = { ...runtimeOf(opened, meta), ...registryPort(this) };
+    this.leases = new Leases({ ...context, runtime });
     this.handovers = new Handovers(context);
+    this.effects = new Effects(runtime);
+    this.waits = new Waits(runtime);
     const { ledger, env } = opened;
     this.history = new History({
       ledger,
@@ -170,6 +140,7 @@ export class Book {
     const { opened } = this;
     opened.closing ??= (async () => {
       opened.closed.abort(new DeedbookError("store_closed", { operation: "wait" }));
+      while (opened.tracked.size > 0) await Promise.allSettled([...opened.tracked]); // each ends soon: claims are given back
       await opened.bus.close();
       await new Promise((turn) => setImmediate(turn)); // what was done is answered first
       await Promise.allSettled([opened.sweeping, opened.rebuilding, ...opened.backups.values()]);
@@ -181,60 +152,4 @@ export class Book {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-
-  private context(): LiveContext {
-    const { opened } = this;
-    const { ledger, parts, env, options, identityKey } = opened;
-    return {
-      limits: env.limits,
-      requireEnvRef: env.requireEnvRef,
-      declared: opened.declared,
-      clock: parts.clock,
-      random: parts.random,
-      system: options.system ?? realSystem,
-      hints$: ledger.hints$,
-      closed: opened.closed.signal,
-      submit: (operation, command, call) => this.submit(operation, command, call ?? {}),
-      read(wants, use) {
-        if (opened.closed.signal.aborted && use !== "answer")
-          return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
-        return ledger.read(wants);
-      },
-      sweep: () => ledger.sweep(),
-      identityHash: (text) => hmacSha256Hex(identityKey, text),
-      head: () => ledger.head(),
-      headers: async (after, limit) =>
-        (await ledger.raw({ after, limit })).map((raw) => ({
-          position: raw.position,
-          type: raw.type,
-          subject: raw.subject,
-          touched: touchedProcesses(raw),
-        })),
-    };
-  }
-
-  private async submit(operation: string, command: Command, call: CallOptions): Promise<Accepted> {
-    const { opened, meta } = this;
-    const { bus, parts, options } = opened;
-    if (options.readOnly === true) throw new DeedbookError("store_read_only", { operation });
-    const commandId = call.meta?.commandId ?? parts.random.uuid(parts.clock.now());
-    const submission: Submission = { command, operation, meta: { commandId } };
-    if (call.meta !== undefined || this.hasContext) {
-      submission.meta = { ...meta, ...call.meta, commandId } as Submission["meta"];
-      checkMetaSize(submission.meta, "options.meta");
-    }
-    const outcome: Outcome = await bus.submit(
-      operation,
-      submission,
-      call.lockTimeoutMs ?? options.lockTimeoutMs ?? LOCK_TIMEOUT_MS_DEFAULT,
-      call.signal,
-    );
-    if (outcome.kind === "refused" || outcome.kind === "fault") throw outcome.error;
-    if (outcome.kind === "recorded" && command.type === "processes.prune") sweepOn(opened);
-    return outcome;
-  }
-}
-
-function ensureOpen(opened: Opened, operation: string): void {
-  if (opened.closed.signal.aborted) throw new DeedbookError("store_closed", { operation });
 }

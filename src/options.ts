@@ -7,6 +7,7 @@ import { invalid } from "./core/ids.ts";
 import { describe, isPlain } from "./core/json.ts";
 import { DEFAULT_LIMITS, ID_BYTES_MIN, PAYLOAD_BYTES_MIN, type Limits } from "./core/limits.ts";
 import { Integer, parseJson } from "./core/parse.ts";
+import { leaseTimings } from "./domain/lease-timings.ts";
 import type { System } from "./core/system.ts";
 import type { Progress } from "./log/port.ts";
 import type { MemoryStore } from "./log/memory/memory-store.ts";
@@ -35,6 +36,10 @@ export interface BookOptions {
   allowNetworkFileSystem?: boolean;
   /** Makes this file another book: new id, secret and incarnation. Default false. */
   fork?: boolean;
+  /** Times of effects' claims and of leases that are kept, in milliseconds: `ttlMs` (30,000) of at least three `renewEveryMs` (10,000). */
+  effects?: { ttlMs?: number; renewEveryMs?: number };
+  /** Publishes values that differ on the channel `deedbook:effect:mismatch`, not only their paths. Default false. */
+  mismatchValues?: boolean;
   /** Context of every command of this handle, as `book.with(meta)`. */
   meta?: Omit<Meta, "commandId">;
   /** Where time comes from (a test seam). */
@@ -90,6 +95,8 @@ const Form = z.strictObject({
   onProgress: fn,
   allowNetworkFileSystem: z.boolean().optional(),
   fork: z.boolean().optional(),
+  effects: z.strictObject({ ttlMs: z.unknown().optional(), renewEveryMs: z.unknown().optional() }).optional(),
+  mismatchValues: z.boolean().optional(),
   meta: Meta.omit({ commandId: true }).optional(),
   clock: part("now", "monotonic", "sleep"),
   random: part("bytes", "uuid"),
@@ -111,6 +118,7 @@ export function parseBookOptions(options: unknown): BookOptions & { memory?: Mem
     "options",
     DEFAULT_LIMITS,
   );
+  leaseTimings(parsed.effects ?? {});
   if (parsed.fork === true && parsed.readOnly === true)
     throw invalid("options.fork", "absent for a read-only opening: a fork is written", "true");
   for (const name of OF_FILES)

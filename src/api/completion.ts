@@ -129,6 +129,8 @@ export async function completeWithLease(
     awaitOutput: output,
   } as CompleteWithLease;
   const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
+  // The lease ended with the process: whoever renews it stops, and nobody has lost anything.
+  if (accepted.kind === "recorded") context.leaseClocks.ended(presented.leaseToken);
   return { process: recordOf(accepted), ...(await appendResult(context, command.processId, accepted)) };
 }
 

@@ -10,6 +10,8 @@ import type { System } from "../core/system.ts";
 import type { Command, Got, Wants } from "../log/decision.ts";
 import type { EventType } from "../domain/event-types.ts";
 import { PresentedLease } from "../domain/leases.ts";
+import type { LeaseClocks } from "../runtime/lease-clocks.ts";
+import type { Accepted } from "../runtime/parts.ts";
 
 /** Who asks, and why: stored with the record that results. Ids of at most 1,024 bytes, 4 KiB in all. */
 export const Meta = z.strictObject({
@@ -37,15 +39,7 @@ export interface FencedOptions extends CallOptions {
   ifLife?: string;
 }
 
-/** An accepted command: what was decided, and what the handler asked to show. */
-export interface Accepted {
-  kind: "recorded" | "unchanged";
-  /** Absent when nothing was written. */
-  position?: number;
-  at: number;
-  reply: unknown;
-  shown?: Got | undefined;
-}
+export type { Accepted };
 
 /** What a life of a process declares, as far as appends need it before the lock. */
 export interface Declared {
@@ -63,6 +57,8 @@ export interface Context {
   readonly system: System;
   /** Declarations by process id, bounded. They may be of an earlier life: the ledger compares the life. */
   readonly declared: { get(processId: string): Declared | undefined; set(processId: string, declared: Declared): unknown };
+  /** Until when the leases that this book claimed may be relied on. */
+  readonly leaseClocks: LeaseClocks;
   /** Hands a command to the bus; rejects with the refusal. `operation` names the method for errors. */
   submit(operation: string, command: Command, options?: CallOptions): Promise<Accepted>;
   /** Reads rows in one committed state; asked again with what it got until it wants nothing new. `answer`: for what a command that

@@ -13,6 +13,9 @@ export function checkLeaseOf(processId: string, lease: PresentedLease | undefine
   throw invalid("options.lease.processId", `the process id ${describe(processId)}`, describe(lease.processId));
 }
 
+/** The signal of a caller. */
+export const AbortSignalForm = z.custom<AbortSignal>((value) => value instanceof AbortSignal, "an AbortSignal");
+
 /** Which page of a list is wanted. */
 export interface PageOptions {
   /** Entries of the page, 0 to 10,000; default 1,000. 0 gives an empty page and leaves the cursor. */

@@ -1,4 +1,5 @@
 // Hides how callers claim, keep and give back the right to act for a process.
+import { DeedbookError } from "../core/errors.ts";
 import { checkInteger } from "../core/ids.ts";
 import { parseArgument, parseProcessId } from "../core/parse.ts";
 import { leaseOf } from "../commands/lease-check.ts";
@@ -13,8 +14,10 @@ import type {
 } from "../commands/leases.ts";
 import { LeaseOwner, PresentedLease, ReleasedLease, type Lease } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
+import { instantOf } from "../runtime/deadline.ts";
 import { definitelyDead } from "../runtime/liveness.ts";
-import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
+import { NoOptions, parseOptions, type CallOptions } from "./context.ts";
+import { holdLease, type LeaseContext, type Held, type HoldOptions, type HoldResult } from "./holding.ts";
 import { claimNext, type Claimed, type ClaimNextRequest } from "./running.ts";
 
 /** The answer of a claim: the lease, or who holds it. Contention is a value that the caller must read. */
@@ -27,9 +30,9 @@ export type ReleaseResult = ReleaseReply;
  * Finished processes can be leased too. None of these methods changes the process record.
  */
 export class Leases {
-  private readonly context: Context;
+  private readonly context: LeaseContext;
 
-  constructor(context: Context) {
+  constructor(context: LeaseContext) {
     this.context = context;
   }
 
@@ -57,7 +60,7 @@ export class Leases {
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
     const { call } = parseOptions(options, NoOptions, limits);
-    return (await this.context.submit("leases.claim", command, call)).reply as ClaimResult;
+    return this.claimed("leases.claim", command, call);
   }
 
   /**
@@ -91,7 +94,7 @@ export class Leases {
     const { call } = parseOptions(options, NoOptions, limits);
     const evidence = await this.evidenceFor(command);
     if (evidence !== undefined) command.evidence = evidence;
-    return (await this.context.submit("leases.reclaim", command, call)).reply as ClaimResult;
+    return this.claimed("leases.reclaim", command, call);
   }
 
   /**
@@ -130,7 +133,10 @@ export class Leases {
       ttlMs: checkInteger(ttlMs, "ttlMs"),
     };
     const { call } = parseOptions(options, NoOptions, limits);
-    return (await this.context.submit("leases.renew", command, call)).reply as Lease;
+    const asked = instantOf(this.context.clock);
+    const renewed = (await this.context.submit("leases.renew", command, call)).reply as Lease;
+    this.context.leaseClocks.accepted(renewed, asked, ttlMs);
+    return renewed;
   }
 
   /**
@@ -147,7 +153,41 @@ export class Leases {
     const { limits } = this.context;
     const command: ReleaseLease = { type: "lease.release", lease: parseArgument(ReleasedLease, lease, "lease", limits) };
     const { call } = parseOptions(options, NoOptions, limits);
-    return (await this.context.submit("leases.release", command, call)).reply as ReleaseResult;
+    const result = (await this.context.submit("leases.release", command, call)).reply as ReleaseResult;
+    if (result.released) {
+      const { processId, leaseToken, fencingToken } = command.lease;
+      const details = { processId, presentedFencingToken: fencingToken, currentFencingToken: fencingToken };
+      this.context.leaseClocks.over(leaseToken, new DeedbookError("lease_lost", { ...details, reason: "released" }));
+    }
+    return result;
+  }
+
+  /**
+   * Runs work while it holds the lease of a process: claims, renews beside it, ends the work's signal on loss, and releases on
+   * every way out. Busy is an answer, and `fn` is not called then.
+   *
+   * @param options - `ttlMs` and `renewEveryMs` (at least three renewals fit); `wait` for another holder, up to `timeoutMs`;
+   *   `reclaim` from a holder that is definitely dead; `signal`; `abortGraceMs` for aborted work to settle.
+   * @param fn - gets `lease`, which shows the last accepted expiry and whose disposal releases, and `signal`. When that aborts
+   *   (`lease_lost` at the local deadline at the latest, `process_terminal`, `process_unknown`, your own reason, `store_closed`)
+   *   stop: what `fn` then gives is dropped.
+   * @returns `{ kind: "held", value }`, or `{ kind: "busy", holder }`; also busy for a second hold of the same process and
+   *   incarnation in one open book.
+   * @throws DeedbookError `lease_lost`; `lease_timings_invalid`; `process_unknown`; `wait_timeout`; `store_closed`; what `fn`
+   *   throws. Specification 2.25.
+   *
+   * @example
+   * await book.leases.hold("report-7", owner, { ttlMs: 30_000 }, async ({ lease, signal }) => {
+   *   if (!signal.aborted) await book.processes.completeWithLease(lease, { type: "success", value: 1 });
+   * });
+   */
+  hold<T>(
+    processId: string,
+    owner: LeaseOwner,
+    options: HoldOptions,
+    fn: (held: Held) => T | Promise<T>,
+  ): Promise<HoldResult<T>> {
+    return holdLease(this.context, processId, owner, options, fn);
   }
 
   /**
@@ -166,6 +206,14 @@ export class Leases {
     const holder = row === undefined ? undefined : leaseOf(row);
     if (holder === undefined) return undefined;
     return { leaseToken: holder.leaseToken, dead: definitelyDead(holder.owner, owner, this.context.system) };
+  }
+
+  /** What is worked under the lease counts its time from the instant at which it was asked for. */
+  private async claimed(operation: string, command: ClaimLease | ReclaimLease, call: CallOptions): Promise<ClaimResult> {
+    const asked = instantOf(this.context.clock);
+    const result = (await this.context.submit(operation, command, call)).reply as ClaimResult;
+    if (result.kind === "acquired") this.context.leaseClocks.accepted(result.lease, asked, command.ttlMs);
+    return result;
   }
 
   private async row(processId: string): Promise<ProcessRow | undefined> {

@@ -15,6 +15,7 @@ import type { VigilOptions } from "../runtime/vigil.ts";
 import { waitFor } from "../runtime/waiting.ts";
 import { readFeed, type Change, type FeedContext, type UnreadableChange } from "./change-feed.ts";
 import { firstEventOfType, readEvents } from "./event-view.ts";
+import { AbortSignalForm } from "./forms.ts";
 import { viewPositions } from "../commands/process-rows.ts";
 import { processRecord } from "./process-view.ts";
 
@@ -41,7 +42,7 @@ export interface WaitCallOptions extends LiveCallOptions {
 /** What a watch of the book gives: what `changedSince` gives, in order; a record that cannot be read with its reason. */
 export type BookChange = Change | UnreadableChange;
 
-const Signal = z.custom<AbortSignal>((value) => value instanceof AbortSignal, "an AbortSignal").optional();
+const Signal = AbortSignalForm.optional();
 const LiveForm = z.strictObject({ signal: Signal });
 const WaitForm = z.strictObject({ signal: Signal, timeoutMs: Integer().optional() });
 const EventWaitForm = z.strictObject({ signal: Signal, timeoutMs: Integer().optional(), after: Integer().optional() });

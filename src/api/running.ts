@@ -13,6 +13,7 @@ import { LeaseOwner, type Lease } from "../domain/leases.ts";
 import type { ProcessRecord } from "../domain/process.ts";
 import type { Blocked, InputKind, Parked } from "../domain/runnable.ts";
 import type { ProcessRow } from "../projections/tables.ts";
+import { instantOf } from "../runtime/deadline.ts";
 import { NoOptions, parseOptions, type CallOptions, type Context } from "./context.ts";
 import { recordOf, type UnreadableProcess } from "./process-view.ts";
 
@@ -62,11 +63,15 @@ export async function claimNext(
   for (;;) {
     const inputs = facts({ kinds: kinds && [...new Set(kinds)], passOver: passOver.length === 0 ? undefined : passOver });
     const command = { type: "lease.claimNext", ...inputs, owner, ttlMs } as ClaimNext;
+    const asked = instantOf(context.clock);
     const accepted = await context.submit("leases.claimNext", command, call);
     const reply = accepted.reply as ClaimNextReply;
     if (reply.kind === "none") return undefined;
-    if (reply.kind === "acquired")
-      return { process: recordOf(accepted), lease: (accepted.reply as Extract<ClaimReply, { kind: "acquired" }>).lease };
+    if (reply.kind === "acquired") {
+      const { lease } = accepted.reply as Extract<ClaimReply, { kind: "acquired" }>;
+      context.leaseClocks.accepted(lease, asked, ttlMs);
+      return { process: recordOf(accepted), lease };
+    }
     passedOver?.({ processId: reply.processId, reason: reply.reason });
     passOver.push(reply.processId);
   }

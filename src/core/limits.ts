@@ -101,3 +101,5 @@ export const RENEWAL_CHECK_MS_MAX = 1_000;
 export const RENEWAL_RETRY_MS_MIN = 5;
 /** Leases of this book whose local deadlines are remembered. */
 export const LEASE_CLOCKS_MAX = 100_000;
+/** Rows that one command of a longer pruning removes: the lock is free between two. */
+export const PRUNE_SLICE_ROWS = 1_000;

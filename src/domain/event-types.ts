@@ -76,6 +76,8 @@ export type EventType = z.infer<typeof EventType>;
 export type EventTypeInput = z.input<typeof EventType>;
 
 export const CANCEL_REQUESTED = "process.cancelRequested";
+export const PROCESS_WAITING = "process.waiting";
+export const PROCESS_RESUMED = "process.resumed";
 
 const plain = (name: string): EventType => ({ name, payloadSchema: {}, semantics: {} });
 const ending = (state: TerminalState): EventType => ({
@@ -87,8 +89,8 @@ const ending = (state: TerminalState): EventType => ({
 /** The types that every process has unless it redefines them, in core order (1.6). */
 export const CORE_EVENT_TYPES: readonly EventType[] = [
   plain(CANCEL_REQUESTED),
-  plain("process.waiting"),
-  plain("process.resumed"),
+  plain(PROCESS_WAITING),
+  plain(PROCESS_RESUMED),
   ...TerminalState.options.map(ending),
 ];
 

@@ -35,6 +35,7 @@ export class LeaseClocks {
   private readonly parts: LeaseClocksParts;
   private readonly known = new LRUCache<string, Deadline>({ max: LEASE_CLOCKS_MAX });
   private readonly followed = new Map<string, Followed>();
+  private readonly keepers = new Map<string, () => void>();
 
   constructor(parts: LeaseClocksParts) {
     this.parts = parts;
@@ -52,6 +53,20 @@ export class LeaseClocks {
     this.known.delete(leaseToken);
     const one = this.followed.get(leaseToken);
     if (one !== undefined) this.tell(one, reason);
+  }
+
+  /** Whoever renews a lease is told when it ended well, so that it renews no more. The result stops that. */
+  kept(leaseToken: string, ended: () => void): () => void {
+    this.keepers.set(leaseToken, ended);
+    return () => this.keepers.delete(leaseToken);
+  }
+
+  /** The lease ended by its holder's own command: a completion, a block, a passivation. Nobody has lost anything. */
+  ended(leaseToken: string): void {
+    this.known.delete(leaseToken);
+    this.keepers.get(leaseToken)?.();
+    const one = this.followed.get(leaseToken);
+    if (one !== undefined) this.end(one);
   }
 
   /** Milliseconds until its local deadline; undefined for a lease that this book neither claimed nor renewed. */
@@ -79,7 +94,7 @@ export class LeaseClocks {
     this.known.set(leaseToken, deadline);
     const one: Followed = { lease, deadline, followers: new Set(), stop: new AbortController(), tail: undefined };
     this.followed.set(leaseToken, one);
-    void this.watch(one);
+    void Promise.resolve().then(() => this.watch(one)); // once there is somebody to tell
     one.tail = this.parts.topics.on([topicOf.process(processId)]).subscribe({
       next: () => void this.look(one),
       error: () => undefined,
@@ -106,7 +121,10 @@ export class LeaseClocks {
       const { stop } = one;
       if (stop === undefined) return;
       const leftMs = one.deadline.leftMs();
-      if (leftMs <= 0) { this.tell(one, lossOf(one.lease, "expired", one.lease.fencingToken)); return; }
+      if (leftMs <= 0) {
+        this.tell(one, lossOf(one.lease, "expired", one.lease.fencingToken));
+        return;
+      }
       await this.parts.clock.sleep(Math.min(leftMs, RENEWAL_CHECK_MS_MAX), stop.signal).catch(() => undefined);
     }
   }
@@ -116,9 +134,14 @@ export class LeaseClocks {
     const { processId, lifeId, fencingToken } = one.lease;
     const row = await this.parts.row(processId).catch(() => "unread" as const);
     if (row === "unread" || one.stop === undefined) return;
-    if (row === undefined || row.lifeId !== lifeId)
-      { this.tell(one, new DeedbookError("process_unknown", { processId, lifeId })); return; }
-    if (row.leaseFence > fencingToken) { this.tell(one, lossOf(one.lease, "superseded", row.leaseFence)); return; }
+    if (row === undefined || row.lifeId !== lifeId) {
+      this.tell(one, new DeedbookError("process_unknown", { processId, lifeId }));
+      return;
+    }
+    if (row.leaseFence > fencingToken) {
+      this.tell(one, lossOf(one.lease, "superseded", row.leaseFence));
+      return;
+    }
     // A process that ends under this very lease was ended by its holder, who may go on to the end of its work.
     if (row.leaseToken === null) return;
     if (row.state !== "running") this.tell(one, new DeedbookError("process_terminal", { processId, status: row.state }));

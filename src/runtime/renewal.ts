@@ -60,7 +60,10 @@ export class Renewal {
   private async run(): Promise<void> {
     const { clock } = this.parts;
     while (!this.ended) {
-      if (this.deadline.leftMs() <= 0) { this.lose(this.parts.expired(this.lastFault)); return; }
+      if (this.deadline.leftMs() <= 0) {
+        this.lose(this.parts.expired(this.lastFault));
+        return;
+      }
       const dueInMs = this.inFlight === undefined ? this.nextMs - clock.monotonic() : Infinity;
       if (dueInMs <= 0) void this.attempt().catch(() => undefined);
       else await this.pause(Math.min(dueInMs, this.deadline.leftMs(), RENEWAL_CHECK_MS_MAX));

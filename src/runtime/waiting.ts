@@ -10,6 +10,8 @@ export interface WaitOptions<T> extends VigilOptions {
   clock: Clock;
   /** Milliseconds from now, after which the wait ends with `wait_timeout`; 0 looks exactly once. Absent: no limit. */
   timeoutMs?: number | undefined;
+  /** Milliseconds until it is worth looking again without a hint; asked after each look. Absent: only hints. */
+  untilMs?: (() => Promise<number>) | undefined;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface WaitOptions<T> extends VigilOptions {
  * @throws the reason of `signal` when it aborts; DeedbookError `wait_timeout`; `store_closed` when the book closes.
  */
 export async function waitFor<T>(options: WaitOptions<T>): Promise<T> {
-  const { check, timeoutMs } = options;
+  const { check, timeoutMs, untilMs } = options;
   const vigil = new Vigil(options);
   const timer = new AbortController();
   try {
@@ -32,11 +34,22 @@ export async function waitFor<T>(options: WaitOptions<T>): Promise<T> {
       const found = await vigil.until(check());
       if (found !== undefined) return found.value;
       if (timeoutMs === 0) throw new DeedbookError("wait_timeout", { afterMs: timeoutMs });
-      await vigil.rings();
+      await (untilMs === undefined ? vigil.rings() : either(vigil, options.clock, await vigil.until(untilMs())));
     }
   } finally {
     timer.abort(LEFT);
     vigil.end();
+  }
+}
+
+/** Until the next hint, or until the time has come. */
+async function either(vigil: Vigil, clock: Clock, ms: number): Promise<void> {
+  const stop = new AbortController();
+  const slept = clock.sleep(Math.max(1, ms), stop.signal).catch(() => undefined);
+  try {
+    await vigil.until(Promise.race([vigil.rings(), slept]));
+  } finally {
+    stop.abort(LEFT);
   }
 }
 

@@ -34,6 +34,13 @@ describe("close", () => {
       "row",
       "read",
       "lastOf",
+      "claimed",
+      "limited",
+      "session",
+      "controllerFor",
+      // Tested where they are used: they take functions, or give a controller at once.
+      "hold",
+      "scope",
     ]);
     expect(found.filter((name) => !own.has(name.split(".")[1] ?? "")).sort()).toEqual(METHODS.map(({ name }) => name).sort());
   });

@@ -1,24 +1,35 @@
 // Every public method of a book by name, with arguments that it accepts, and one way to call them all.
 import type { Book } from "../../src/book.ts";
 import type { Lease } from "../../src/domain/leases.ts";
+import type { WaitKey } from "../../src/domain/wait-keys.ts";
 import { byHost, engine, external, ok, owner } from "./support.ts";
 
 /** What the arguments are about: a running process that A holds, a finished one, a session with a grant. */
 export interface Fixture {
   lease: Lease;
+  /** Of a promise that is resolved. */
+  key: WaitKey;
 }
 
 export const scope = { sessionId: "s" };
+/** Where effects and promises are. */
+export const turn = { type: "turn", sessionId: "s", turnId: "t" } as const;
 
 /** Makes what the methods are called on. */
 export async function prepare(book: Book): Promise<Fixture> {
-  await book.processes.registerWithGrant(engine("p", { wakeTarget: scope }), { scope, descriptor: { label: "x" } });
+  await book.processes.registerWithGrant(engine("p", { wakeTarget: scope, eventTypes: [{ name: "n" }, { name: "signal.go" }] }), {
+    scope,
+    descriptor: { label: "x" },
+  });
   await book.processes.register(external("done"));
   await book.processes.complete("done", ok(1), byHost);
   await book.events.append("p", { eventType: "n", payload: { x: 1 }, replay: { key: "k" } });
   await book.handovers.put("p", { segmentOrdinal: 1, reason: "durationCap", engineState: null });
   const claim = await book.leases.claim("p", owner("A"), 1_000_000);
-  return { lease: claim.kind === "acquired" ? claim.lease : claim.holder };
+  await book.effects.scope(turn).run("step", { x: 1 }, () => 1);
+  const key = await book.waits.key(turn, { type: "custom", key: "k" });
+  await book.waits.resolve(key, { type: "ok", value: 1 });
+  return { lease: claim.kind === "acquired" ? claim.lease : claim.holder, key };
 }
 
 /** Which kind of method it is: `command` writes, `read` answers once, `live` follows. */
@@ -66,6 +77,8 @@ export const METHODS: readonly Method[] = [
   command("processes.requestAbandon", LIFE, () => ["p", { requestedBy: "me" }]),
   command("processes.complete", LIFE, () => ["done", ok(1), byHost]),
   command("processes.completeWithLease", CALL, ({ lease }) => [lease, ok(1)]),
+  command("processes.unblock", CALL, () => ["p"]),
+  read("processes.schedule", [], () => ["p"]),
   command("processes.prune", CALL, () => [{ updatedBeforeMs: 1 }]),
   read("processes.changedSince", [], () => [0, 10]),
   read("processes.awaitTerminal", WAIT, () => ["done"]),
@@ -89,6 +102,7 @@ export const METHODS: readonly Method[] = [
   command("grants.deleteSession", [...CALL, "limit"], () => ["s"]),
   command("leases.claim", CALL, () => ["p", owner("B"), 10]),
   command("leases.reclaim", CALL, ({ lease }) => ["p", owner("B"), lease, 10]),
+  command("leases.claimNext", CALL, () => [{ owner: owner("C"), ttlMs: 10 }]),
   command("leases.renew", CALL, ({ lease }) => [lease, 20]),
   command("leases.release", CALL, ({ lease }) => [lease]),
   read("leases.get", [], () => ["p"]),
@@ -96,12 +110,23 @@ export const METHODS: readonly Method[] = [
   read("handovers.get", [], () => ["p", 1]),
   read("handovers.latest", [], () => ["p"]),
   command("handovers.delete", LIFE, () => ["p"]),
+  read("effects.get", [], () => [turn, "step"]),
+  read("effects.list", PAGE, () => [turn]),
+  command("effects.prune", CALL, () => [{ finishedBeforeMs: 1 }]),
+  read("waits.key", [], () => [turn, { type: "custom", key: "k" }]),
+  command("waits.resolve", CALL, ({ key }) => [key, { type: "timeout" }]),
+  read("waits.peek", [], ({ key }) => [key]),
+  read("waits.await", [...WAIT, "deadlineMs", "cancel"], ({ key }) => [key]),
+  command("waits.revokeSession", [...CALL, "limit"], () => ["nobody"]),
+  command("waits.cancelSession", [...CALL, "limit"], () => ["nobody"]),
+  command("waits.prune", CALL, () => [{ resolvedBeforeMs: 1 }]),
+  command("signals.send", [...CALL, "signalId", "wakeTargetScope", "ifLife"], () => ["p", "go", 1]),
   live("history.records", ["after", "through", "subject", "reverse", "allLives", "signal"], () => []),
   read("history.head", [], () => []),
   read("history.verify", ["knownHead", "onProgress"], () => []),
 ];
 
-export const GROUPS = ["processes", "events", "grants", "leases", "handovers", "history"] as const;
+export const GROUPS = ["processes", "events", "grants", "leases", "handovers", "effects", "waits", "signals", "history"] as const;
 
 type Callable = Record<string, (...args: unknown[]) => unknown>;
 

@@ -30,6 +30,7 @@ export class LiveBook {
     clock: this.clock,
     random: systemRandom(),
     system: realSystem,
+    leaseClocks: undefined as never,
     submit: () => Promise.reject(new Error("nothing here writes")),
     sweep: () => Promise.resolve(false),
     identityHash: () => "hash",
