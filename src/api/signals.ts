@@ -1,6 +1,7 @@
 // The group `book.signals`: sending one is appending an event, which the process pulls when it waits for it.
 import * as z from "zod";
 import type { AppendEvent } from "../commands/append-command.ts";
+import { checkId } from "../core/ids.ts";
 import { toJson, type Json } from "../core/json.ts";
 import { checkBodySize, Id, parseArgument, parseProcessId } from "../core/parse.ts";
 import type { ProcessEvent } from "../domain/events.ts";
@@ -53,6 +54,7 @@ export class Signals {
     const { limits, random, clock } = this.context;
     const id = parseProcessId(processId, limits);
     checkSignalName(parseArgument(z.string(), name, "name", limits));
+    checkId(signalEventType(name), "name", limits.idBytesMax);
     const body = toJson(payload, "payload");
     checkBodySize(body, "payload", limits);
     const { own, call } = parseOptions(options, SendForm, limits);

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Book } from "../../src/book.ts";
+import { toJson } from "../../src/core/json.ts";
 import { DeedbookError } from "../../src/core/errors.ts";
 import { call, METHODS, prepare, type Fixture, type Method } from "./every-method.ts";
 import { bookPath, engine, open, raw, refusal } from "./support.ts";
@@ -60,11 +61,20 @@ const OPTIONAL = new Set([
   "events.requestCancel 1",
 ]);
 const isText = (value: unknown): boolean => typeof value === "string" && !/[\ud800-\udfff\0]/.test(value);
+function isJson(value: unknown): boolean {
+  try {
+    toJson(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
 const WIDE: Record<string, (value: unknown) => boolean> = {
   // Any text of at most 4,096 bytes may be asked for: what is not recorded is not there.
   "effects.get 1": isText,
   // A rule of its own: `signal_name_invalid`.
-  "signals.send 1": (value) => isText(value) && (value as string).trim() === "",
+  "signals.send 1": (value) => typeof value === "string",
+  "signals.send 2": isJson,
   "events.requestCancel 1": (value) => value === null || (typeof value === "string" && !/[\ud800-\udfff]/.test(value)),
 };
 
