@@ -15,6 +15,7 @@ import { Processes } from "./api/processes.ts";
 import { registryPort } from "./api/registry-port.ts";
 import { Signals } from "./api/signals.ts";
 import { Waits } from "./api/waits.ts";
+import { Worker, type WorkerGroups, type WorkerOptions } from "./api/worker.ts";
 import { DeedbookError } from "./core/errors.ts";
 import { parseJson } from "./core/parse.ts";
 import { upcast } from "./domain/upcasts.ts";
@@ -50,6 +51,7 @@ export class Book {
   readonly durabilityTier: "durable" | "inline";
   private readonly opened: Opened;
   private readonly meta: Meta;
+  private readonly workerGroups: WorkerGroups;
 
   /** @internal Use `openBook`. */
   constructor(opened: Opened, meta: Meta) {
@@ -66,6 +68,7 @@ export class Book {
     this.effects = new Effects(runtime);
     this.waits = new Waits(runtime);
     const { ledger, env } = opened;
+    this.workerGroups = { context, runtime, ...pick(this) };
     this.history = new History({
       ledger,
       upcast,
@@ -90,6 +93,24 @@ export class Book {
   with(meta: Omit<Meta, "commandId">): Book {
     ensureOpen(this.opened, "with");
     return new Book(this.opened, { ...this.meta, ...parseDefaults(meta, "meta", this.opened.env.limits) });
+  }
+
+  /**
+   * A worker: runs the handlers of runnable processes under a lease each, takes over what others left, and puts to sleep what
+   * only waits. It does nothing before `start()`.
+   *
+   * @param options - `owner`, `handlers` by kind of input; `concurrency`, times, `stopOn`.
+   * @throws DeedbookError `input_invalid`, `lease_timings_invalid`, `store_read_only`. Specification 2.26.
+   *
+   * @example
+   * const worker = book.worker({ owner, handlers: { engine: { report: ({ effects }) => effects.run("write", () => "done") } } });
+   * worker.start();
+   * await worker.idle();
+   * await worker.stop();
+   */
+  worker(options: WorkerOptions): Worker {
+    ensureOpen(this.opened, "worker");
+    return new Worker(this.workerGroups, options);
   }
 
   /** Folds all tables anew from the log, beside those in use, and swaps them at the end. Interrupted, it changes nothing. */
@@ -152,4 +173,8 @@ export class Book {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function pick({ processes, events, waits, signals, handovers, effects }: Book): Omit<WorkerGroups, "context" | "runtime"> {
+  return { processes, events, waits, signals, handovers, effects };
 }

@@ -32,6 +32,9 @@ export type { EffectContext, ExecutorFunction } from "./runtime/effects/execute.
 export type { EffectHolder } from "./commands/effect-claims.ts";
 export type { AwaitWaitOptions, ResolveResult } from "./api/waits.ts";
 export type { CancelledWaits, RevokedWaits } from "./commands/session-waits.ts";
+export type { Handlers, Worker, WorkerOptions } from "./api/worker.ts";
+export type { Handler, HandlerContext, HandlerResult, OwnEvents, OwnSignals, OwnWaits } from "./api/worker-context.ts";
+export type { Activity, ActivityType } from "./runtime/worker/activity.ts";
 export type { SendOptions, SentSignal } from "./api/signals.ts";
 export type { EffectMessage, LeaseMessage, MismatchMessage } from "./runtime/diagnostics.ts";
 export type { Difference, Side } from "./domain/divergence.ts";

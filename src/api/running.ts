@@ -54,12 +54,12 @@ export async function claimNext(
   context: Context,
   request: ClaimNextRequest,
   options?: CallOptions,
-  passedOver?: (unreadable: UnreadableProcess) => void,
+  over: { passOver?: readonly string[]; unreadable?: (unreadable: UnreadableProcess) => void } = {},
 ): Promise<Claimed | undefined> {
   const { kinds, owner, ttlMs } = parseArgument(Form, request, "request", context.limits);
   if (kinds?.length === 0) throw invalid("request.kinds", "at least one kind, or left out for all", describe(kinds));
   const { call } = parseOptions(options, NoOptions, context.limits);
-  const passOver: string[] = [];
+  const passOver = [...(over.passOver ?? [])];
   for (;;) {
     const inputs = facts({ kinds: kinds && [...new Set(kinds)], passOver: passOver.length === 0 ? undefined : passOver });
     const command = { type: "lease.claimNext", ...inputs, owner, ttlMs } as ClaimNext;
@@ -72,7 +72,7 @@ export async function claimNext(
       context.leaseClocks.accepted(lease, asked, ttlMs);
       return { process: recordOf(accepted), lease };
     }
-    passedOver?.({ processId: reply.processId, reason: reply.reason });
+    over.unreadable?.({ processId: reply.processId, reason: reply.reason });
     passOver.push(reply.processId);
   }
 }

@@ -103,3 +103,15 @@ export const RENEWAL_RETRY_MS_MIN = 5;
 export const LEASE_CLOCKS_MAX = 100_000;
 /** Rows that one command of a longer pruning removes: the lock is free between two. */
 export const PRUNE_SLICE_ROWS = 1_000;
+/** Processes that a worker looks at in one step of its sweep for dead holders. */
+export const SWEEP_ROWS = 200;
+/** Milliseconds that a worker lets pass between two looks for work, at least. */
+export const WORKER_LOOK_MS_MIN = 2;
+/** Defaults of a worker. */
+export const WORKER_CONCURRENCY = 4;
+export const WORKER_POLL_MS = 1_000;
+export const PASSIVATE_AFTER_MS = 60_000;
+export const BARREN_ATTEMPTS_MAX = 5;
+export const DRAIN_TIMEOUT_MS = 30_000;
+/** An attempt's owner id is that of the worker, `:recovery:` and a UUID. */
+export const WORKER_OWNER_BYTES_MAX = 960;

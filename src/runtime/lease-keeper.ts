@@ -65,6 +65,11 @@ export class LeaseKeeper {
     return this.lost.signal;
   }
 
+  /** Whether there is nothing to release any more. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
   /** Ends the renewal and gives the lease back, if there is still one. A failing release is no error: the lease lapses. */
   async end(): Promise<void> {
     if (this.over) return;
