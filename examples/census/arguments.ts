@@ -17,17 +17,19 @@ export interface Asked {
 
 const WORKERS_MAX = 256;
 
-export const USAGE = `Usage: npm start [-- FOLDER --out DIR --workers N --json]
+export const USAGE = `Usage: npm start [-- FOLDER --out DIR --workers N --kill K --json]
 
 Counts the bytes, lines and words of every regular file under FOLDER.
 
   FOLDER        what to count; without it, the src and docs of this project
   --out DIR     where the book and the table go (default: census)
   --workers N   worker processes, 1 to ${WORKERS_MAX} (default: 3)
+  --kill K      kills K of them with SIGKILL in the middle of their work; the others take over (default: 1)
   --json        one JSON object on stdout instead of the table
 `;
 
 const WORKERS_DEFAULT = "3";
+const KILL_DEFAULT = "1";
 const DEFAULT_ROOTS = ["src", "docs"];
 
 /** The job, or "help". @throws UsageError */
@@ -40,7 +42,9 @@ export function askedBy(argv: readonly string[]): Asked | "help" {
   const ground = folder === undefined ? projectGround() : folderGround(folder);
   const { roots } = ground;
   const title = folder ?? roots.join(" and ");
-  const job = { ...ground, out: outFolder(values.out ?? "census"), workers: workerCount(values.workers ?? WORKERS_DEFAULT) };
+  const out = outFolder(values.out ?? "census");
+  const workers = countIn("--workers", values.workers ?? WORKERS_DEFAULT, 1);
+  const job = { ...ground, out, workers, kill: countIn("--kill", values.kill ?? KILL_DEFAULT, 0) };
   return { job, json: values.json === true, title };
 }
 
@@ -48,6 +52,7 @@ function parsed(argv: readonly string[]) {
   const options = {
     out: { type: "string" },
     workers: { type: "string" },
+    kill: { type: "string" },
     json: { type: "boolean" },
     help: { type: "boolean", short: "h" },
   } as const;
@@ -81,10 +86,10 @@ function outFolder(out: string): string {
   return resolve(out);
 }
 
-function workerCount(text: string): number {
+function countIn(option: string, text: string, min: number): number {
   const count = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (count >= 1 && count <= WORKERS_MAX) return count;
-  throw new UsageError(`--workers must be an integer from 1 to ${WORKERS_MAX}, but is ${quoted(text)}.`);
+  if (count >= min && count <= WORKERS_MAX) return count;
+  throw new UsageError(`${option} must be an integer from ${min} to ${WORKERS_MAX}, but is ${quoted(text)}.`);
 }
 
 function statOf(path: string): Stats | undefined {

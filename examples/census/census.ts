@@ -7,6 +7,7 @@ import { writeTable } from "./csv.ts";
 import type { Display } from "./display.ts";
 import { makeFolder } from "./folder.ts";
 import { BOOK, bookIdentities } from "./own-files.ts";
+import { proveSteps, recount } from "./proof.ts";
 import type { Report } from "./report.ts";
 import { countInRounds, type Counted } from "./rounds.ts";
 import { tallyOf } from "./tally.ts";
@@ -14,6 +15,8 @@ import { byBytes, walk, type Ground, type Skipped } from "./walk.ts";
 
 export interface Job extends Ground {
   workers: number;
+  /** How many of them are killed in the middle of their work. */
+  kill: number;
 }
 
 /** There is no regular file to count. */
@@ -40,24 +43,27 @@ export async function takeCensus(job: Job, display: Display, signal: AbortSignal
   await writeTable(job.out, counted.rows);
   counted.skipped.unshift(...skipped);
   const checked = await check(book, { run, before, workers: job.workers });
-  return reportOf(counted, checked, performance.now() - startedAtMs);
+  const { breaches } = await proveSteps(book, counted.processIds);
+  breaches.push(...(await recount(job.base, job.out, counted.rows, signal)));
+  tellBreaches(display, breaches);
+  return reportOf(counted, checked, breaches, performance.now() - startedAtMs);
 }
 
 async function count(
   book: Book,
-  { base, out, workers }: Job,
+  { base, out, workers, kill }: Job,
   files: readonly string[],
   { run, display, signal }: { run: string; display: Display; signal: AbortSignal },
 ): Promise<Counted> {
   const bookFiles = await bookIdentities(out);
-  return countInRounds({ book, bookFiles, workers, orders: { base, out, run, ttlMs: TTL_MS }, display, signal }, files);
+  return countInRounds({ book, bookFiles, workers, kill, orders: { base, out, run, ttlMs: TTL_MS }, display, signal }, files);
 }
 
-type Checked = Pick<Report, "records" | "claims" | "busy" | "takeOvers" | "workers" | "chainVerified" | "drift">;
+type Checked = Omit<Report, "files" | "bytes" | "resumed" | "skipped" | "killed" | "proved" | "breaches" | "seconds">;
 
 /** What the log says of this run, and whether the log and the tables stand as they were written. */
 async function check(book: Book, { run, before, workers }: { run: string; before: number; workers: number }): Promise<Checked> {
-  const { claims, busy, takeOvers, counted } = await tallyOf(book, run, before);
+  const { counted, ...tally } = await tallyOf(book, run, before);
   const verified = await book.history.verify();
   const all = [...counted.values()].reduce((sum, files) => sum + files, 0);
   const shares = workerNames(workers).map((name) => {
@@ -65,12 +71,18 @@ async function check(book: Book, { run, before, workers }: { run: string; before
     return { name, files, share: all === 0 ? 0 : Math.round((1000 * files) / all) / 1000 };
   });
   const chainVerified = verified.findings.length === 0 && verified.bodiesMissing === 0;
-  return { records: verified.records, claims, busy, takeOvers, workers: shares, chainVerified, drift: verified.drift.length };
+  return { records: verified.records, ...tally, workers: shares, chainVerified, drift: verified.drift.length };
 }
 
-function reportOf({ rows, skipped, resumed }: Counted, checked: Checked, elapsedMs: number): Report {
+function reportOf({ rows, skipped, resumed, killed }: Counted, checked: Checked, breaches: string[], elapsedMs: number): Report {
   const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  return { files: rows.length, bytes, resumed, skipped: skipped.length, ...checked, seconds: Math.round(elapsedMs) / 1000 };
+  const seconds = Math.round(elapsedMs) / 1000;
+  const proved = breaches.length === 0;
+  return { files: rows.length, bytes, resumed, skipped: skipped.length, killed, ...checked, proved, breaches, seconds };
+}
+
+function tellBreaches(display: Display, breaches: readonly string[]): void {
+  for (const breach of breaches.slice(0, SKIPPED_SHOWN_MAX)) display.note(`not as it must be: ${breach}`);
 }
 
 /** Says of each file that is not counted why, up to a bound that a person still reads. */

@@ -6,6 +6,7 @@ import { argvOf, type WorkerArguments } from "./worker-arguments.ts";
 /** A worker that did not go by itself. */
 export interface Death {
   name: string;
+  pid: number;
   /** A signal, or an exit status. */
   how: string;
   /** The last it said. */
@@ -24,19 +25,29 @@ export function workerNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `worker-${index + 1}`);
 }
 
-/** Runs a crew to its end. A worker that dies is told at once: the others take over what it held. */
+/** Runs a crew to its end; `pids` are those that live. A worker that dies is told at once: the others take over what it held. */
 export async function runCrew(
   count: number,
   orders: Orders,
   signal: AbortSignal,
   onDeath: (death: Death) => void,
+  pids = new Set<number>(),
 ): Promise<void> {
-  const members = workerNames(count).map((name, index) => runWorker({ ...orders, name, index, workers: count }, signal, onDeath));
+  const members = workerNames(count).map((name, index) =>
+    runWorker({ ...orders, name, index, workers: count }, signal, onDeath, pids),
+  );
   await Promise.all(members);
 }
 
-async function runWorker(worker: WorkerArguments, signal: AbortSignal, onDeath: (death: Death) => void): Promise<void> {
+async function runWorker(
+  worker: WorkerArguments,
+  signal: AbortSignal,
+  onDeath: (death: Death) => void,
+  pids: Set<number>,
+): Promise<void> {
   const child = fork(SCRIPT, argvOf(worker), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] });
+  const pid = child.pid ?? 0;
+  pids.add(pid);
   const stop = (): void => stopGently(child);
   signal.addEventListener("abort", stop);
   if (signal.aborted) stop();
@@ -44,8 +55,9 @@ async function runWorker(worker: WorkerArguments, signal: AbortSignal, onDeath: 
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (lastWords = (lastWords + text).slice(-LAST_WORDS_CHARS)));
   try {
     const how = await ended(child);
-    if (how !== undefined && !signal.aborted) onDeath({ name: worker.name, how, lastWords: lastWords.trim() });
+    if (how !== undefined && !signal.aborted) onDeath({ name: worker.name, pid, how, lastWords: lastWords.trim() });
   } finally {
+    pids.delete(pid);
     signal.removeEventListener("abort", stop);
   }
 }

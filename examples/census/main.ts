@@ -40,7 +40,7 @@ async function run(asked: Asked): Promise<number> {
     const report = await takeCensus(asked.job, display, stop.signal, begin);
     display.stop();
     process.stdout.write(asked.json ? `${jsonOf(report)}\n` : `\n${tableOf(report, paint)}\n\n${whereabouts(asked)}`);
-    return report.chainVerified && report.drift === 0 ? 0 : EXIT.failed;
+    return report.chainVerified && report.drift === 0 && report.proved ? 0 : EXIT.failed;
   } catch (error) {
     display.stop();
     if (stop.signal.aborted) return fail(EXIT.interrupted, "Interrupted. What is done is kept; run it again to go on.");

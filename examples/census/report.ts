@@ -15,17 +15,27 @@ export interface Report {
   claims: number;
   busy: number;
   takeOvers: number;
+  /** Steps that were done and recorded; recorded ones that a later run found; writes of those who had lost their lease. */
+  effectsExecuted: number;
+  effectsReplayed: number;
+  staleRefused: number;
+  /** Workers that were killed in the middle of their work. */
+  killed: number;
   /** How many files each worker has counted, and its part of all that were counted this time, 0 to 1. */
   workers: { name: string; files: number; share: number }[];
   chainVerified: boolean;
   /** Tables that are not what the log says. */
   drift: number;
+  /** Every step of every file has one outcome, none was done again, and the table equals a plain recount. */
+  proved: boolean;
+  /** What of that does not hold, in words. */
+  breaches: string[];
   seconds: number;
 }
 
 /** One object on one line. */
 export function jsonOf(report: Report): string {
-  const { bytes: _bytes, ...told } = report;
+  const { bytes: _bytes, breaches: _breaches, ...told } = report;
   return JSON.stringify(told);
 }
 
@@ -60,7 +70,7 @@ type Line = [what: string, figure: string, remark: string];
 
 const BLANK: Line = ["", "", ""];
 
-function workLines({ files, bytes, resumed, skipped, records, claims, busy, takeOvers }: Report, paint: Paint): Line[] {
+function workLines({ files, bytes, resumed, skipped, records, claims, busy, takeOvers, ...of }: Report, paint: Paint): Line[] {
   const remarks = [size(bytes)];
   if (resumed > 0) remarks.push(`${resumed === files ? "all" : count(resumed)} resumed`);
   if (skipped > 0) remarks.push(`${count(skipped)} skipped`);
@@ -69,7 +79,10 @@ function workLines({ files, bytes, resumed, skipped, records, claims, busy, take
     ["Records in the log", count(records), ""],
     ["Claims", count(claims), ""],
     ["Busy answers", count(busy), ""],
-    ["Take-overs", count(takeOvers), ""],
+    ["Take-overs", count(takeOvers), of.killed === 0 ? "" : paint("gray", `${count(of.killed)} killed`)],
+    ["Steps executed", count(of.effectsExecuted), ""],
+    ["Steps replayed", count(of.effectsReplayed), ""],
+    ["Stale writes refused", count(of.staleRefused), ""],
   ];
 }
 
@@ -88,10 +101,11 @@ function shareLines({ files: all, resumed, workers }: Report, paint: Paint): Lin
   return lines;
 }
 
-function checkLines({ chainVerified, drift, seconds }: Report, paint: Paint): Line[] {
+function checkLines({ chainVerified, drift, proved, seconds }: Report, paint: Paint): Line[] {
   return [
     ["Chain", chainVerified ? paint("green", "verified") : paint("red", "broken"), ""],
     ["Drift", drift === 0 ? paint("green", "none") : paint("red", `${count(drift)} tables`), ""],
+    ["Each step once", proved ? paint("green", "proved") : paint("red", "broken"), ""],
     ["Time", `${seconds.toFixed(1)} s`, ""],
   ];
 }

@@ -3,6 +3,7 @@ import { isDeedbookError, type Book, type ProcessRecord } from "deedbook";
 import { runCrew, type Death, type Orders } from "./crew.ts";
 import type { Display } from "./display.ts";
 import { enrol, type Enrolled } from "./enrol.ts";
+import { killSome } from "./killer.ts";
 import type { Identity } from "./own-files.ts";
 import { rowOf, type Row } from "./row.ts";
 import { taskOf } from "./task.ts";
@@ -12,6 +13,8 @@ export interface Counting {
   book: Book;
   bookFiles: ReadonlySet<Identity>;
   workers: number;
+  /** Workers to be killed in the middle of their work. */
+  kill: number;
   orders: Orders;
   display: Display;
   signal: AbortSignal;
@@ -22,6 +25,10 @@ export interface Counted {
   skipped: Skipped[];
   /** Files that were done before this census began. */
   resumed: number;
+  /** Workers that were killed. */
+  killed: number;
+  /** The processes of the rows. */
+  processIds: string[];
 }
 
 /** A file that changes while it is counted is taken again, so often in all. */
@@ -31,16 +38,17 @@ const ROUNDS_MAX = 5;
 export class Unfinished extends Error {}
 
 export async function countInRounds(counting: Counting, files: readonly string[]): Promise<Counted> {
-  const counted: Counted = { rows: [], skipped: [], resumed: 0 };
+  const counted: Counted = { rows: [], skipped: [], resumed: 0, killed: 0, processIds: [] };
   let left: Left[] = files.map((path) => ({ path, reason: "" }));
   for (let round = 1; left.length > 0 && round <= ROUNDS_MAX; round++) {
     const { enrolled, skipped } = await enrolAll(counting, left, round);
     counted.skipped.push(...skipped);
     if (round === 1) counted.resumed = enrolled.filter(({ row }) => row !== undefined).length;
     await cancelStrays(counting.book, enrolled);
-    await measure(counting, enrolled);
+    counted.killed += await measure({ ...counting, kill: counting.kill - counted.killed }, enrolled);
     const settled = await settle(counting.book, enrolled);
     counted.rows.push(...settled.rows);
+    counted.processIds.push(...settled.processIds);
     left = settled.left;
   }
   const running = left.filter(({ reason }) => reason === UNFINISHED);
@@ -88,21 +96,34 @@ async function cancel(book: Book, { id, lifeId }: ProcessRecord): Promise<void> 
   }
 }
 
-/** Has a crew measure what has no row, and shows how far it is. */
-async function measure({ book, workers, orders, display, signal }: Counting, enrolled: readonly Enrolled[]): Promise<void> {
+/** Has a crew measure what has no row, and shows how far it is; gives how many of the crew were killed on the way. */
+async function measure(counting: Counting, enrolled: readonly Enrolled[]): Promise<number> {
+  const { book, workers, kill, orders, display, signal } = counting;
   const open = new Set(enrolled.filter(({ row }) => row === undefined).map(({ processId }) => processId));
-  if (open.size === 0) return;
+  if (open.size === 0) return 0;
   const stage = display.start("Measuring", open.size);
   const over = new AbortController();
   const following = follow(book, open, () => stage.advance(), over.signal);
+  const pids = new Set<number>();
+  const victims = new Set<number>();
+  const onDeath = (death: Death): void => display.note(obituary(death, workers, victims.has(death.pid)));
+  const killing = killSome(
+    book,
+    kill,
+    (pid) => pids.has(pid),
+    (pid) => victims.add(pid),
+    over.signal,
+  );
   try {
-    await runCrew(workers, orders, signal, (death) => display.note(obituary(death, workers)));
+    await runCrew(workers, orders, signal, onDeath, pids);
     signal.throwIfAborted();
   } finally {
     over.abort();
     await following;
+    await killing;
   }
   for (const id of open) if ((await book.processes.get(id))?.status.state !== "running") stage.advance();
+  return victims.size;
 }
 
 /** Follows the book until it is told to stop, and tells of each process that has ended. */
@@ -115,20 +136,24 @@ async function follow(book: Book, open: Set<string>, onEnd: () => void, signal: 
   }
 }
 
-function obituary({ name, how, lastWords }: Death, workers: number): string {
+function obituary({ name, how, lastWords }: Death, workers: number, isVictim: boolean): string {
   const said = lastWords === "" ? "" : `\n${lastWords.replace(/^/gm, "    ")}`;
-  return `${name} died (${how})${workers > 1 ? "; the others take over" : ""}.${said}`;
+  return `${name} ${isVictim ? "was killed in the middle of its work" : "died"} (${how})${workers > 1 ? "; the others take over" : ""}.${said}`;
 }
 
-async function settle(book: Book, enrolled: readonly Enrolled[]): Promise<{ rows: Row[]; left: Left[] }> {
+async function settle(book: Book, enrolled: readonly Enrolled[]): Promise<{ rows: Row[]; processIds: string[]; left: Left[] }> {
   const rows: Row[] = [];
+  const processIds: string[] = [];
   const left: Left[] = [];
   for (const { path, processId, row } of enrolled) {
     const result = row ?? outcomeOf(await book.processes.get(processId));
     if (typeof result === "string") left.push({ path, reason: result });
-    else rows.push(result);
+    else {
+      rows.push(result);
+      processIds.push(processId);
+    }
   }
-  return { rows, left };
+  return { rows, processIds, left };
 }
 
 /** The row that a process came to, or why there is none. */

@@ -28,6 +28,9 @@ export const PROGRESS: EventTypeInput = {
   },
 };
 
+/** Emitted once a file is measured: its row. */
+export const ROW: EventTypeInput = { name: "census.row" };
+
 /** The registration of a file: anyone may measure it again, so it is rerunnable. */
 export function registrationOf(task: Task, attempt: number): Registration {
   const { path, bytes, sha256 } = task;
@@ -36,7 +39,7 @@ export function registrationOf(task: Task, attempt: number): Registration {
     input: { type: "engine", kind: KIND, payload: { path, bytes, sha256 } },
     identity: { kind: KIND, label: path },
     disposition: "rerunnable",
-    eventTypes: [PROGRESS],
+    eventTypes: [PROGRESS, ROW],
   };
 }
 

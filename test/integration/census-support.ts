@@ -42,7 +42,8 @@ export function start(args: readonly string[], cwd = scratch): { child: ChildPro
 
 /** Takes a census of `folder` with --json, by one worker unless told otherwise, which must end well; gives the object, and what was said beside it. */
 export async function census(...args: string[]): Promise<Record<string, unknown> & { stderr: string }> {
-  const { status, stdout, stderr } = await start([folder, "--out", out, "--json", "--workers", "1", ...args]).ended;
+  const { status, stdout, stderr } = await start([folder, "--out", out, "--json", "--workers", "1", "--kill", "0", ...args])
+    .ended;
   expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
   expect(stdout).toMatch(/^\{.*\}\n$/);
   return { ...(JSON.parse(stdout) as Record<string, unknown>), stderr };

@@ -54,7 +54,7 @@ describe("census workers", () => {
   test.each([3, 1])("are replaced when one of %i is killed, and every file is counted once", async (workers) => {
     const names = ["a", "b", "c", "d"];
     for (const name of names) putLong(name, 64 * MIB);
-    const { ended } = start([folder, "--out", out, "--json", "--workers", String(workers)]);
+    const { ended } = start([folder, "--out", out, "--json", "--kill", "0", "--workers", String(workers)]);
     {
       await using book = await bookOfRun();
       const { pid } = await freezeHolder(book);
@@ -71,7 +71,7 @@ describe("census workers", () => {
 
   test.each(["SIGINT", "SIGTERM", "SIGKILL"] as const)("stop with the census on %s, and another goes on", async (signal) => {
     for (const name of ["a", "b"]) putLong(name, 64 * MIB);
-    const { child, ended } = start([folder, "--out", out, "--json", "--workers", "2"]);
+    const { child, ended } = start([folder, "--out", out, "--json", "--kill", "0", "--workers", "2"]);
     await using book = await bookOfRun();
     const { pid } = await freezeHolder(book);
     child.kill(signal);

@@ -20,7 +20,10 @@ import {
   withBook,
 } from "./census-support.ts";
 
-const FIGURES = "files resumed skipped records claims busy takeOvers workers chainVerified drift seconds".split(" ").sort();
+const FIGURES =
+  "files resumed skipped killed records claims busy takeOvers effectsExecuted effectsReplayed staleRefused workers chainVerified drift proved seconds"
+    .split(" ")
+    .sort();
 
 describe("census", () => {
   test("counts every file whatever its name, as a plain recount does", async () => {
