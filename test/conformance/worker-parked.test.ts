@@ -1,5 +1,6 @@
 // Handlers that wait: permits, passivation, and what brings a passivated process back. K100 and its kind.
 import { describe, expect } from "vitest";
+import type { DeedbookError } from "../../src/core/errors.ts";
 import type { Handler } from "../../src/api/worker-context.ts";
 import { ext, EXTERNAL, ok, plain } from "./forms.ts";
 import { job, pass, stopped, work } from "./worker-world.ts";
@@ -79,7 +80,7 @@ describe("passivation", () => {
           stale = key;
           return effects
             .awaitEvent("w", key)
-            .catch((error: { details: { failure: { code: string } } }) => error.details.failure.code);
+            .catch((error: unknown) => (error as DeedbookError<"effect_failed">).details.failure.code);
         },
         bring: () => world.book.waits.revokeSession("s"),
         came: "wait_unknown_or_revoked",
@@ -134,6 +135,33 @@ describe("passivation", () => {
     expect([of("busy").includes("passivated"), of("bound").includes("passivated")]).toEqual([false, false]);
     for (const id of ["busy", "bound"]) expect(await world.book.leases.get(id)).toBeDefined();
     await stopped(world, worker);
+  });
+});
+
+describe("a drain", () => {
+  law("abandons an owner-bound process even while its handler does not settle", async (world) => {
+    await world.book.processes.register(job("p", { disposition: "ownerBound" }));
+    const { worker } = work(world.book, () => new Promise(() => undefined));
+    await pass(world, 1_000);
+    await stopped(world, worker, 1_000);
+    expect((await world.book.processes.get("p"))?.status).toMatchObject({ awaitOutput: { evidence: { writer: "ownerDrain" } } });
+    expect(await world.book.leases.get("p")).toBeUndefined();
+  });
+
+  law("puts to sleep what only waits, at once, and lets end what works", async (world) => {
+    for (const id of ["sleeps", "works"]) await world.book.processes.register(job(id));
+    const { worker, of } = work(world.book, async ({ process, effects }) => {
+      if (process.id === "sleeps") return effects.sleep("s", "1h");
+      return effects.run("w", () => world.clock.sleep(2_000));
+    });
+    await pass(world, 1_000);
+    const stopping = worker.stop({ drainTimeoutMs: 60_000 });
+    await pass(world, 500);
+    expect([of("sleeps").slice(-1), of("works").slice(-1)]).toEqual([["passivated"], ["running"]]);
+    await pass(world, 2_000);
+    await stopping;
+    expect((await world.book.processes.get("works"))?.status.state).toBe("completed");
+    expect((await world.book.processes.schedule("sleeps"))?.parked?.dueAtMs).toBeGreaterThan(world.clock.now());
   });
 });
 

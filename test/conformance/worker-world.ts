@@ -22,7 +22,7 @@ export interface Working {
   worker: Worker;
   told: Activity[];
   /** What it told of a process, in order. */
-  of(processId: string): string[];
+  of: (processId: string) => string[];
 }
 
 /** Starts a worker of short times: leases of 3 s, renewed every second, looked for every second. */
