@@ -14,7 +14,7 @@ import { wakeId as idOfWake } from "./domain/wakes.ts";
 import { invalid } from "./core/ids.ts";
 import { describe, type Json } from "./core/json.ts";
 import type { Limits } from "./core/limits.ts";
-import { Id, Integer, JsonValue, parseArgument, parseProcessId, ProcessIdText } from "./core/parse.ts";
+import { Id, Integer, JsonValue, parseArgument, parseJson, parseProcessId, ProcessIdText } from "./core/parse.ts";
 
 /** How long ids may be is a matter of each book. */
 const NO_LIMITS: Limits = { idBytesMax: Number.MAX_SAFE_INTEGER, payloadBytesMax: Number.MAX_SAFE_INTEGER };
@@ -44,9 +44,13 @@ export function eventPayloadHash(eventType: string, payload: Json, key?: Uint8Ar
   return payloadHashOf(checked(Id, eventType, "eventType"), checked(JsonValue, payload, "payload"), key);
 }
 
-const Entry = z.looseObject({
-  grant: z.looseObject({ processId: ProcessIdText, descriptor: Descriptor }),
-  process: z.looseObject({ identity: z.looseObject({}), status: z.looseObject({ state: z.string() }) }),
+/** Only what is read is looked at: the bodies of an entry may be large, and as deep as the book takes them. */
+const Entry = z.object({
+  grant: z.object({ processId: ProcessIdText, descriptor: Descriptor }),
+  process: z.object({
+    identity: z.object({ definition: z.unknown().optional() }),
+    status: z.object({ state: z.string() }),
+  }),
 });
 
 /**
@@ -55,7 +59,7 @@ const Entry = z.looseObject({
  * @throws DeedbookError `input_invalid` when it is no entry as `grants.list` gives them.
  */
 export function handleSummary(entry: GrantEntry): HandleSummary {
-  checked(Entry, entry, "entry");
+  parseJson(Entry, entry, "entry", NO_LIMITS);
   return summaryOf(entry);
 }
 

@@ -33,14 +33,13 @@ export interface HolderPage {
   cursor?: string;
 }
 
-/** Grants looked at for one page, at most: of those on live processes, or past those of pruned lives, it may end early, with its cursor. */
+/** Grants looked at for one page, at most: of those on live processes it may end early, with its cursor. */
 const LOOKED_AT_MAX = PAGE_LIMIT_MAX;
 const LOOKED_AT_MIN = 64;
 
 /** The grants of one scope; `live`: only those on running processes. */
 export async function scopePage(context: Context, scopeId: string, asked: PageAsked, live: boolean): Promise<GrantPage> {
-  const shows = (grant: GrantRow, got: Got): boolean =>
-    !isHidden(grant, got) && (!live || processOf(grant, got)?.state === "running");
+  const shows = (grant: GrantRow, got: Got): boolean => !live || processOf(grant, got)?.state === "running";
   const most = Math.max(LOOKED_AT_MAX, asked.limit + 1);
   for (let lookAt = live ? Math.max(LOOKED_AT_MIN, asked.limit + 1) : asked.limit + 1; ; lookAt = Math.min(lookAt * 4, most)) {
     const got = await context.read((known) => scopeWants(known, scopeId, asked, lookAt, lookAt >= most, shows));
@@ -66,24 +65,17 @@ function scopeWants(
   final: boolean,
   shows: (grant: GrantRow, got: Got) => boolean,
 ): Wants {
-  const scan: ReadRequest = { scan: "grants", prefix: [scopeId], ...(after === undefined ? {} : { after }), limit: lookAt + 1 };
+  const from = after === undefined ? {} : { after };
+  const scan: ReadRequest = { scan: "grants", prefix: [scopeId], ...from, limit: lookAt + 1, visible: true };
   const wants: Record<string, ReadRequest> = { grants: scan };
   const rows = (got["grants"] ?? []) as readonly GrantRow[];
   for (const { processId } of rows.slice(0, lookAt)) wants[`process:${processId}`] = { get: "processes", key: [processId] };
   const first = rows[0];
   if (first === undefined || !Object.hasOwn(got, `process:${first.processId}`)) return wants;
-  const orphans = rows.slice(0, lookAt).filter((grant) => processOf(grant, got)?.lifeId !== grant.lifeId);
-  for (const { lifeId } of orphans) wants[`swept:${lifeId}`] = { get: "sweeps", key: [lifeId] };
-  if (!orphans.every(({ lifeId }) => Object.hasOwn(got, `swept:${lifeId}`))) return wants;
   const look = lookOf(got, limit, lookAt, shows);
   if (look.taken.length > 0 && (look.enough || final))
     wants["bodies"] = { payloads: look.taken.map((grant) => positionsOf(grant, got)), bytesMax: PAGE_BYTES_MAX };
   return wants;
-}
-
-/** Whether a grant is of a life that was pruned, and only waits to be swept. */
-function isHidden(grant: GrantRow, got: Got): boolean {
-  return processOf(grant, got)?.lifeId !== grant.lifeId && got[`swept:${grant.lifeId}`] !== undefined;
 }
 
 function lookOf(got: Got, limit: number, lookAt: number, shows: (grant: GrantRow, got: Got) => boolean): Look {

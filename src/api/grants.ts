@@ -1,7 +1,7 @@
 // Hides how callers give, move, take and look up the right of a scope to address a process.
 import * as z from "zod";
 import { ofLife, type GiveGrant, type RevokeGrant, type TransferGrants } from "../commands/grants.ts";
-import type { DeleteSession, SessionDeleteReport, SweepFirst } from "../commands/sessions.ts";
+import type { DeleteSession, SessionDeleteReport } from "../commands/sessions.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { canonicalJson, type JsonObject } from "../core/json.ts";
 import { COMMAND_LIMIT_DEFAULT, COMMAND_LIMIT_MAX, TRANSFER_IDS_MAX } from "../core/limits.ts";
@@ -166,11 +166,7 @@ export class Grants {
     const id = parseArgument(Id, sessionId, "sessionId", limits);
     const { own, call } = parseOptions(options, DeleteOptions, limits);
     const command: DeleteSession = { type: "session.delete", sessionId: id, limit: own.limit ?? COMMAND_LIMIT_DEFAULT };
-    for (;;) {
-      const { reply } = await this.context.submit("grants.deleteSession", command, call);
-      if (!("sweepFirst" in (reply as SessionDeleteReport | SweepFirst))) return reply as SessionDeleteReport;
-      while (await this.context.sweep());
-    }
+    return (await this.context.submit("grants.deleteSession", command, call)).reply as SessionDeleteReport;
   }
 
   private async page(scope: SessionScope, options: PageOptions | undefined, live: boolean): Promise<GrantPage> {

@@ -42,7 +42,7 @@ export const deleteSession: Handler<DeleteSession> = {
    * one goes on; should that end inside the very first process, the rest of this one is read, and which one comes next.
    */
   reads({ sessionId, limit }, got) {
-    const grants = { scan: "grants", index: "grants_session" } as const;
+    const grants = { scan: "grants", index: "grants_session", visible: true } as const;
     const wants: Record<string, ReadRequest> = {
       first: { ...grants, prefix: [sessionId], limit: limit + 1 },
       wakes: { scan: "processes", index: "processes_wake_session", prefix: [sessionId], limit: limit + 1 },
@@ -59,14 +59,12 @@ export const deleteSession: Handler<DeleteSession> = {
       wants["next"] = { ...grants, prefix: [sessionId], after: [last.processId], limit: 1 };
       if (got["rest"] === undefined) return wants;
     }
-    wants["sweeps"] = { scan: "sweeps", prefix: [], limit: 1 };
     for (const id of taken(limit, got).ids) wants[`process:${id}`] = { get: "processes", key: [id], intent: "write" };
     return wants;
   },
   decide(command, got) {
     const { sessionId, limit } = command;
     const { ids, more, scopeIds: held } = taken(limit, got);
-    if (someHidden(got)) return unchanged({ sweepFirst: true } satisfies SweepFirst);
     const revoked: RevokedGrants[] = [];
     const orphaned: string[] = [];
     const preserved: string[] = [];
@@ -107,21 +105,6 @@ export const deleteSession: Handler<DeleteSession> = {
   },
   rebuild: ({ sessionId, limit }) => ({ type: "session.delete", sessionId, limit }) as unknown as DeleteSession,
 };
-
-/** Grants of pruned lives lie in the way, and must be swept before those that count can be told apart. */
-export interface SweepFirst {
-  sweepFirst: true;
-}
-
-function someHidden(got: Got): boolean {
-  if (((got["sweeps"] ?? []) as readonly unknown[]).length === 0) return false;
-  const { first, further, rest } = grantsOf(got);
-  const isHidden = ({ processId, lifeId }: GrantRow): boolean => {
-    const name = `process:${processId}`;
-    return Object.hasOwn(got, name) && (got[name] as ProcessRow | undefined)?.lifeId !== lifeId;
-  };
-  return [...first, ...further, ...rest].some(isHidden);
-}
 
 interface Taken {
   /** The first processes by id, at most `limit`, each with all the grants that the session holds on it. */

@@ -137,9 +137,11 @@ const WORDING: Wording = {
   replay_key_required: (d) =>
     `The event type '${d.eventType}' of '${d.processId}' needs a non-empty replay key, so that a repeat is known as one.`,
   replay_key_conflict: (d) =>
-    d.replayKey.startsWith(`process:${d.processId}:terminal:`)
-      ? `The process '${d.processId}' has ended already, with event ${d.existingSequence}: with another output, or on another authority. The first end stands; read it with processes.get.`
-      : `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, which has another type or payload. Use another key for another event.`,
+    `The replay key '${d.replayKey}' of '${d.processId}' already names event ${d.existingSequence}, with another type or payload${
+      d.replayKey.startsWith(`process:${d.processId}:terminal:`)
+        ? " (for a completion: with another output, or on another authority)"
+        : ""
+    }. What is recorded stands: read that event; another event needs another key.`,
   process_terminal: (d) => `The process '${d.processId}' is finished (${d.status}); the operation needs a running one.`,
   signal_name_invalid: (d) => `The signal name '${d.name}' must be non-empty and use only A-Z a-z 0-9 _ -.`,
   completion_authority_refused: (d) =>

@@ -54,8 +54,9 @@ export const PAYLOAD_CACHE_CHARS_MAX = 4 * 1_024 * 1_024;
 /** Rows that write transactions keep in memory, and the characters of text that one of them may have. */
 export const HOT_ROWS_MAX = 5_000;
 export const HOT_ROW_CHARS_MAX = 4_096;
-/** Lease owners kept parsed. */
+/** Lease owners kept parsed, and the characters of their texts together. */
 export const OWNERS_MAX = 1_000;
+export const OWNERS_CHARS_MAX = 1_024 * 1_024;
 /** Compiled payload schemas kept in memory. */
 export const SCHEMA_CACHE_MAX = 500;
 /** A payload schema that is still usable: its canonical JSON in UTF-8 bytes, and its `$ref` expansions. */

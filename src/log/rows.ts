@@ -59,6 +59,8 @@ export interface ScanRequest {
   where?: readonly Condition[];
   limit: number;
   reverse?: boolean;
+  /** Leaves out rows of pruned lives that are still to be swept: whether they are is then no matter. */
+  visible?: boolean;
 }
 
 /** The rows of a partial index counted by its first columns, in the order of the index, as `{ …columns, n }`. */

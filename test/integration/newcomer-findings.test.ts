@@ -1,5 +1,5 @@
 // What newcomers ran into: copies made twice at once or while closing, emptied books, options that contradict each other.
-import { existsSync, renameSync, truncateSync } from "node:fs";
+import { existsSync, renameSync, truncateSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -73,7 +73,31 @@ describe("opening", () => {
       await expect(book.backup(path(name))).rejects.toMatchObject({ code: "store_io" });
     }
     expect(await book.history.verify()).toMatchObject({ ok: true });
-    await (await openBook(path("my-journal"))).close();
+    // Names that are nobody's: beside nothing, a folder, or a file that is not SQLite's.
+    mkdirSync(path("jobs"));
+    writeFileSync(path("notes"), "not SQLite's");
+    for (const name of ["my-journal", "jobs-notify", "notes-wal"]) await (await openBook(path(name))).close();
+    await book.close();
+  });
+
+  it("a file that is gone after a failed COMMIT is not begun anew", async () => {
+    let failing = false;
+    const gate = (label: string): void => {
+      if (failing && label === "COMMIT") throw Object.assign(new Error("made to fail"), { code: "SQLITE_IOERR" });
+    };
+    const book = await openBook(path("a.db"), { gate });
+    const register = (id: string): Promise<unknown> =>
+      book.processes.register({ id, input: { type: "engine", kind: "k" }, disposition: "rerunnable" });
+    await register("a");
+    failing = true;
+    await expect(register("b")).rejects.toMatchObject({ code: "commit_unknown" });
+    failing = false;
+    for (const side of ["", "-wal", "-shm"]) rmSync(path(`a.db${side}`), { force: true });
+    await expect(register("c")).rejects.toMatchObject({
+      code: "store_io",
+      message: expect.stringContaining("deleted") as string,
+    });
+    expect(existsSync(path("a.db"))).toBe(false);
     await book.close();
   });
 

@@ -112,3 +112,19 @@ describe.each(Object.entries(CASES))("%s", (name, [good, bad]) => {
 test("a signal name outside its letters has a code of its own", () => {
   expect(() => deedbook.signalEventType("a b")).toThrow(expect.objectContaining({ code: "signal_name_invalid" }));
 });
+
+describe("handleSummary", () => {
+  test("looks at nothing but what it tells: bodies may be as deep as the book takes them", () => {
+    let payload: unknown = 1;
+    for (let i = 0; i < 2_000; i++) payload = [payload];
+    const deep = { ...entry, process: { ...entry.process, input: { type: "engine", payload } } };
+    const summary = deedbook.handleSummary(deep as never);
+    expect(summary).toEqual({
+      type: "processHandle",
+      processId: "p",
+      descriptor: { label: "x" },
+      definition: null,
+      status: "running",
+    });
+  });
+});

@@ -2,6 +2,7 @@
 import sortedBtree from "sorted-btree";
 import { compareText } from "../../core/ids.ts";
 import { invariant } from "../../core/invariant.ts";
+import { SWEEPS } from "../fold.ts";
 import type { Cell, Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
 
 // The package is CommonJS: Node gives its class as the default of the default, bundlers give the class itself.
@@ -47,11 +48,17 @@ export class MemoryTables {
       ? backward(tree, edge, request.after !== undefined)
       : forward(tree, edge, request.after !== undefined)) {
       if (!startsWith(key, request.prefix)) break;
-      if (!matches(row, request.where)) continue;
+      if (!matches(row, request.where) || (request.visible === true && this.isSwept(request.scan, row))) continue;
       rows.push(row);
       if (rows.length === request.limit) break;
     }
     return rows;
+  }
+
+  /** Of a pruned life, and still to be deleted. */
+  private isSwept(table: string, row: Row): boolean {
+    const { life } = this.table(table).def;
+    return life !== undefined && this.get(SWEEPS, [row[life] as Cell]) !== undefined;
   }
 
   count(table: string, index: string | undefined, prefix: Key, where: readonly Condition[] | undefined): number {

@@ -13,6 +13,11 @@ export function beyond(columns: readonly string[], reverse: boolean): string {
     : `(${columns.join(", ")}) ${sign} (${columns.map(() => "?").join(", ")})`;
 }
 
+/** Rows whose life is not waiting to be swept. */
+export function notSwept(table: string, sweeps: string, life = ""): string {
+  return `NOT EXISTS (SELECT 1 FROM ${sweeps} AS swept WHERE swept.lifeId = ${table}.${life})`;
+}
+
 export function prefixShape(prefix: Key): string {
   return prefix.map((cell) => (cell === null ? "0" : "?")).join("");
 }

@@ -42,8 +42,8 @@ const CACHE_KIB = 32 * 1_024;
 const WAL_CHECKPOINT_PAGES = 1_000;
 
 /** Opens the file and sets every pragma explicitly; each is read back. */
-export function connect(options: ConnectionOptions): Driver {
-  const driver = new Driver(options.path, { readOnly: options.readOnly, gate: options.gate });
+export function connect(options: ConnectionOptions, mustExist = false): Driver {
+  const driver = new Driver(options.path, { readOnly: options.readOnly, gate: options.gate, mustExist });
   try {
     const synchronous = options.durability === "full" ? 2 : 1;
     setPragma(driver, "foreign_keys", 1);
@@ -158,7 +158,7 @@ export class Connection {
 
 /** A connection to a book that this process had open before. */
 export function reopen(options: ConnectionOptions, tables: readonly TableDef[]): Connection {
-  const driver = connect(options);
+  const driver = connect(options, true); // a book that is gone is not begun anew
   try {
     if (!options.readOnly) switchToWal(driver, options);
     return new Connection(driver, tables);

@@ -20,6 +20,8 @@ export interface Statement {
 export interface DriverOptions {
   readOnly: boolean;
   gate: Gate | undefined;
+  /** Makes no file where there is none. */
+  mustExist?: boolean;
 }
 
 export class Driver {
@@ -35,7 +37,11 @@ export class Driver {
   private readonly versionStatement: Statement;
 
   constructor(path: string, options: DriverOptions) {
-    this.db = new Database(path, { readonly: options.readOnly, fileMustExist: options.readOnly, timeout: 0 });
+    this.db = new Database(path, {
+      readonly: options.readOnly,
+      fileMustExist: options.readOnly || options.mustExist === true,
+      timeout: 0,
+    });
     this.gate = options.gate;
     this.begin = this.prepare("BEGIN", "BEGIN IMMEDIATE");
     this.beginRead = this.prepare("BEGIN READ", "BEGIN");

@@ -36,10 +36,11 @@ export interface FileCheck {
 /** Names beside a book that SQLite and the library use. */
 const SIDE_FILE = /-(wal|shm|journal|notify)$/;
 
-/** Refuses a path that is a side file's name of another file: what is written there would be taken for that file's. */
+/** Refuses a path that is a side file's name of another SQLite file: what is written there would be taken for that file's. */
 export function refuseSideFile(path: string, operation: string): void {
   const base = path.replace(SIDE_FILE, "");
-  if (base === path || statOf(base) === undefined) return;
+  const stats = base === path ? undefined : statOf(base);
+  if (stats?.isFile() !== true || (!isOpenHere(stats) && !isSqlite(base))) return;
   const message = `'${path}' is a name that belongs to '${base}': SQLite and the book keep their own files there. Choose another name.`;
   throw new DeedbookError("store_io", { operation, path }, { message });
 }
@@ -137,24 +138,39 @@ function isOpenHere(stats: BigIntStats): boolean {
 const HEADER_BYTES = 100;
 const APPLICATION_ID_OFFSET = 68;
 
-function checkHeader(path: string): void {
+const MAGIC = "SQLite format 3\0";
+
+/** The first bytes of a file that is not open here: as many as there are of them. */
+function headerOf(path: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
-  let read: number;
   try {
     const fd = openSync(path, "r");
     try {
-      read = readSync(fd, header, 0, HEADER_BYTES, 0);
+      return header.subarray(0, readSync(fd, header, 0, HEADER_BYTES, 0));
     } finally {
       closeSync(fd);
     }
   } catch (error) {
     throw new DeedbookError("store_io", { operation: "open", path }, { cause: error });
   }
-  if (read === 0) return;
-  if (header.toString("latin1", 0, 16) !== "SQLite format 3\0") throw foreign(path, "a file that is not SQLite's");
-  if (read < HEADER_BYTES) throw foreign(path, `a SQLite file cut to ${read} bytes`);
+}
+
+function checkHeader(path: string): void {
+  const header = headerOf(path);
+  if (header.length === 0) return;
+  if (header.toString("latin1", 0, MAGIC.length) !== MAGIC) throw foreign(path, "a file that is not SQLite's");
+  if (header.length < HEADER_BYTES) throw foreign(path, `a SQLite file cut to ${header.length} bytes`);
   const id = header.readUInt32BE(APPLICATION_ID_OFFSET);
   if (id !== APPLICATION_ID) throw foreign(path, `a SQLite file of another application (application id ${id})`);
+}
+
+/** Whether the file begins as SQLite's do. Not to be asked of a file that is open here. */
+function isSqlite(path: string): boolean {
+  try {
+    return headerOf(path).toString("latin1", 0, MAGIC.length) === MAGIC;
+  } catch {
+    return false; // it cannot be read: nothing is known to be its
+  }
 }
 
 function missing(path: string, why: string): DeedbookError {
@@ -185,10 +201,10 @@ export class FileWatch {
     this.lookedAtMs = clock.monotonic();
   }
 
-  /** The error of a handle whose file is gone; undefined while it is there, or where it was seen a moment ago. */
-  gone(operation: string): DeedbookError | undefined {
+  /** The error of a handle whose file is gone; undefined while it is there, or, unless `look`, where it was seen a moment ago. */
+  gone(operation: string, look = false): DeedbookError | undefined {
     const now = this.clock.monotonic();
-    if (now - this.lookedAtMs < LOOK_EVERY_MS) return undefined;
+    if (!look && now - this.lookedAtMs < LOOK_EVERY_MS) return undefined;
     this.lookedAtMs = now;
     const stats = statOf(this.path);
     if (stats !== undefined && textOf({ device: String(stats.dev), inode: String(stats.ino) }) === this.identity)

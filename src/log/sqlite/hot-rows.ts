@@ -60,7 +60,8 @@ export class HotRows {
     const row: Record<string, Cell> = { ...known.row };
     for (const column in set) row[column] = set[column] as Cell;
     for (const column in add) row[column] = (row[column] as number) + (add[column] as number);
-    known.row = row;
+    if (isSmall(row)) known.row = row;
+    else this.rows.delete(nameOf(table, key)); // it has grown too long to be kept
   }
 
   private keep(name: string, row: Row | undefined): void {

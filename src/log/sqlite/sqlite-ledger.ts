@@ -139,10 +139,10 @@ export class SqliteLedger implements Ledger {
 
   /** After a failed COMMIT the file is opened anew by whoever needs it next; one that is gone ends the handle. */
   private ready(operation: string): void {
+    this.ended ??= this.file.gone(operation, this.lost);
+    if (this.ended !== undefined) throw this.ended; // for good: nothing brings a handle back
     if (this.lost) this.connection = reopen(this.options, this.parts.tables);
     this.lost = false;
-    this.ended = this.file.gone(operation);
-    if (this.ended !== undefined) throw this.ended;
   }
 
   private batchOn(head: HeadRow): Batch {

@@ -3,8 +3,9 @@
 import { invariant } from "../../core/invariant.ts";
 import type { Cell, Condition, GroupsRequest, IndexDef, Key, Row, RowChange, ScanRequest, TableDef } from "../rows.ts";
 import type { Driver, SqlValue, Statement } from "./driver.ts";
-import { beyond, bound, comparison, equals, prefixShape, whereShape, whereValues } from "./conditions.ts";
+import { beyond, bound, comparison, equals, notSwept, prefixShape, whereShape, whereValues } from "./conditions.ts";
 import { NOTHING_ADDED, rowMaker, type PatchShape, type RowShape } from "./row-shapes.ts";
+import { SWEEPS } from "../fold.ts";
 import { literalConditions, tableName } from "./schema.ts";
 
 /** Statements over one set of projected tables, prepared when they are first needed. */
@@ -44,10 +45,10 @@ export class TableStatements {
 
   /** Plain scans, which batches make, find their statement by table, index and length of the prefix alone. */
   private scanStatement(request: ScanRequest): Statement {
-    const { scan, index = "", prefix, after, where, reverse } = request;
-    const plain = after === undefined && where === undefined && reverse !== true && !prefix.includes(null);
+    const { scan, index = "", prefix, after, where, reverse, visible } = request;
+    const plain = after === undefined && where === undefined && reverse !== true && visible !== true && !prefix.includes(null);
     if (!plain) {
-      const shape = `scan ${scan} ${index} ${prefixShape(prefix)} ${after?.length ?? ""} ${whereShape(where)} ${reverse === true ? "r" : ""}`;
+      const shape = `scan ${scan} ${index} ${prefixShape(prefix)} ${after?.length ?? ""} ${whereShape(where)} ${reverse === true ? "r" : ""}${visible === true ? "v" : ""}`;
       return this.cache.get(shape) ?? this.make(shape, () => this.scanSql(request), `scan ${scan}`, true);
     }
     const { scans } = this.shape(scan);
@@ -177,6 +178,7 @@ export class TableStatements {
     const rest = columns.slice(request.prefix.length);
     const conditions = this.conditions(request.scan, request.index, request.prefix, request.where, (all) => {
       if (request.after !== undefined) all.push(beyond(rest.slice(0, request.after.length), request.reverse === true));
+      if (request.visible === true) all.push(notSwept(this.name(request.scan), this.name(SWEEPS), this.def(request.scan).life));
     });
     const order =
       rest.length === 0 ? "" : ` ORDER BY ${rest.map((c) => (request.reverse === true ? `${c} DESC` : c)).join(", ")}`;
