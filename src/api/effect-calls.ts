@@ -15,8 +15,8 @@ import type { RegistryPort } from "../runtime/effects/registry-port.ts";
 import type { RuntimeParts } from "../runtime/parts.ts";
 import { checkSignalName } from "../domain/process.ts";
 import { invalid } from "../core/ids.ts";
+import { describe } from "../core/json.ts";
 import { parseOptions, type CallOptions } from "./context.ts";
-import { AbortSignalForm } from "./forms.ts";
 import { authenticated } from "./wait-keys.ts";
 
 /** Who executes an effect: a function, or one for some kinds only. */
@@ -53,9 +53,17 @@ export interface ControllerOptions {
 
 const OwnOptions = z.strictObject({
   timeoutMs: Integer().optional(),
-  cancel: AbortSignalForm.optional(),
   wait: z.boolean().optional(),
 });
+
+/** A signal is no JSON: it is taken out before the form of the rest is looked at. */
+function withoutCancel(options: unknown): { cancel: AbortSignal | undefined; given: unknown } {
+  if (typeof options !== "object" || options === null || !("cancel" in options)) return { cancel: undefined, given: options };
+  const { cancel, ...given } = options;
+  if (cancel !== undefined && !(cancel instanceof AbortSignal))
+    throw invalid("options.cancel", "an AbortSignal", describe(cancel));
+  return { cancel, given };
+}
 
 export class EffectCalls {
   /** Only what is recorded is answered. */
@@ -85,7 +93,8 @@ export class EffectCalls {
   /** The request of a checked envelope. @throws `wait_unknown_or_revoked` for a key that is not genuine. */
   async request(envelope: CheckedEnvelope, fitness: Fitness, options: unknown): Promise<EffectRequest> {
     const { parts, scope, scopeId } = this;
-    const { own, call } = parseOptions(options, OwnOptions, parts.limits);
+    const { cancel, given } = withoutCancel(options);
+    const { own, call } = parseOptions(given, OwnOptions, parts.limits);
     const { command, replayKey, json } = envelope;
     const { signal, ...rest } = call;
     signal?.throwIfAborted();
@@ -114,7 +123,7 @@ export class EffectCalls {
       signal,
       scopeSignal: handler?.signal,
       timeoutMs: own.timeoutMs,
-      cancel: own.cancel,
+      cancel,
       observer: handler?.observer,
       call: rest,
       bindLife: (lifeId) => {
