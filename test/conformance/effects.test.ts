@@ -147,8 +147,12 @@ describe("an effect", () => {
     await pass(world, 1, 1);
     await world.arrives(second);
     await effects.sleep("s", 120);
-    const types = (await world.records()).filter(({ type }) => type.startsWith("effect.")).map(({ type }) => type);
-    expect(types).toEqual(["effect.claimed", "effect.givenBack", "effect.claimed", "effect.finalized"]);
+    expect((await world.types()).filter((type) => type.startsWith("effect."))).toEqual([
+      "effect.claimed",
+      "effect.givenBack",
+      "effect.claimed",
+      "effect.finalized",
+    ]);
   });
 
   law("what cannot be recorded is its failure, and final; nothing at all is an outcome", async (world) => {
@@ -159,8 +163,8 @@ describe("an effect", () => {
         code: "effect_outcome_unstorable",
         details: { path: "at.date" },
       });
-    const answers = [await effects.run("none", (): undefined => undefined), await effects.run("none", never)];
-    expect(answers).toEqual([undefined, undefined]);
+    const none = () => effects.run<undefined | number>("none", () => undefined);
+    expect([await none(), await none()]).toEqual([undefined, undefined]);
   });
 
   law("without a fit executor is not claimed, and what says so itself is given back", async (world) => {
