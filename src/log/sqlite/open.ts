@@ -105,7 +105,7 @@ async function takeUp(
     );
     if (step.ready) return step.connection;
     const { connection } = step;
-    await rebuildTables(connection, parts, (range) => rawPage(connection, range), { onProgress: options.onProgress });
+    await rebuildTables((work) => work(connection), parts, rawPage, { onProgress: options.onProgress });
   }
 }
 
