@@ -66,9 +66,10 @@ function topicHeader(raw: RawRecord): TopicHeader {
 
 /** Deletes what pruning hid, slice by slice in the background; another opening goes on where this one stops. */
 export function sweepOn(opened: Opened): void {
+  const { signal } = opened.closed; // closing waits for the slice in hand, not for a lock
   opened.sweeping ??= (async () => {
     try {
-      while (!opened.closed.signal.aborted && (await opened.ledger.sweep())) await new Promise((next) => setImmediate(next));
+      while (!signal.aborted && (await opened.ledger.sweep({ signal }))) await new Promise((next) => setImmediate(next));
     } catch {
       // busy or failing: nothing is lost, the rows stay hidden and the next prune or opening goes on
     } finally {

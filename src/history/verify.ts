@@ -1,4 +1,5 @@
 // Whether the log is what was written, and the tables are what the log says.
+import { isDeedbookError } from "../core/errors.ts";
 import { GENESIS_LINK, nextLink, payloadHash, recordHash } from "../log/chain.ts";
 import { CHUNK_RECORDS } from "../core/limits.ts";
 import { turn } from "../log/fold.ts";
@@ -63,13 +64,14 @@ export async function verifyLog(ledger: Ledger, options: VerifyOptions, signal: 
   return { ok, head, records: check.records, findings: check.findings, bodiesMissing: check.bodiesMissing, drift: tables };
 }
 
-/** A log that cannot even be folded has drifted in a way of its own: it is told as a finding. */
+/** A log that cannot even be folded has drifted in a way of its own: it is told as a finding. What is not found is thrown. */
 async function driftedTables(ledger: Ledger, check: ChainCheck, watch: Watch): Promise<VerifyReport["drift"]> {
   let report: DriftReport;
   try {
     report = await ledger.drift(watch);
   } catch (error) {
     watch.signal?.throwIfAborted();
+    if (isDeedbookError(error) && error.code !== "store_corrupt") throw error;
     check.add(0, `the log cannot be folded: ${error instanceof Error ? error.message : String(error)}`);
     return [];
   }

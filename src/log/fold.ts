@@ -78,6 +78,7 @@ export async function digestTable(
   table: TableDef,
   pages: (after: readonly (string | number | null)[] | undefined) => readonly Row[],
   isHidden: (lifeId: string) => boolean,
+  signal?: AbortSignal,
 ): Promise<{ rows: number; digest: string }> {
   const sum = createHash("sha256");
   const names = Object.keys(table.columns);
@@ -99,6 +100,7 @@ export async function digestTable(
     if (last === undefined) return { rows, digest: sum.digest("hex") };
     after = table.key.map((name) => last[name] as string | number);
     await turn();
+    signal?.throwIfAborted();
   }
 }
 

@@ -13,6 +13,8 @@ export interface RetryParts {
   clock: Clock;
   random: Random;
   timeoutMs: number;
+  /** Ends the waiting, with its reason. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Calls `attempt` again while it throws `store_busy`, up to the limit; then the error tells how long it waited. */
@@ -26,6 +28,6 @@ export async function retryBusy<T>(parts: RetryParts, attempt: () => T | Promise
       const waitedMs = parts.clock.monotonic() - start;
       if (waitedMs >= parts.timeoutMs) throw new DeedbookError("store_busy", { waitedMs }, { cause: error.cause });
     }
-    await parts.clock.sleep(backoffMs(tries, parts.random));
+    await parts.clock.sleep(backoffMs(tries, parts.random), parts.signal);
   }
 }

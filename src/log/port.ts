@@ -62,6 +62,14 @@ export interface Watch {
   signal?: AbortSignal | undefined;
 }
 
+/** How work that may meet a taken lock waits for it. */
+export interface Patience {
+  /** Default: that of the handle. */
+  timeoutMs?: number | undefined;
+  /** Ends the waiting, with its reason; nothing is done then. */
+  signal?: AbortSignal | undefined;
+}
+
 export interface Ledger {
   /** Decides, appends and projects in order, in one transaction. "busy": the write lock is taken, nothing was done. */
   execute(batch: readonly Submission[]): Promise<Executed>;
@@ -73,7 +81,7 @@ export interface Ledger {
   /** A hint that there may be commits; never carries data. */
   readonly hints$: Observable<unknown>;
   /** Deletes a slice of what pruning hid; true when there is more. */
-  sweep(): Promise<boolean>;
+  sweep(patience?: Patience): Promise<boolean>;
   /** Folds the log anew and swaps the tables at the end. */
   rebuild(watch?: Watch): Promise<void>;
   /** Digests of the tables and of a fresh fold of the log through the same position. */

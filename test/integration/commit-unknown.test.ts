@@ -10,9 +10,18 @@ function fault(name: keyof typeof CODES): Error {
 }
 
 /** A book whose gate throws what is armed, once, at a label. */
-async function faulty(path = bookPath()): Promise<{ book: Book; arm: (label: string, error: Error) => void }> {
+async function faulty(path = bookPath()): Promise<{
+  book: Book;
+  arm: (label: string, error: Error) => void;
+  /** Arms the label once the other has been passed. */
+  failNext: (label: string, after: string, error: Error) => void;
+}> {
   const armed = new Map<string, Error>();
+  const waiting = new Map<string, [label: string, error: Error]>();
   const gate = (label: string): void => {
+    const next = waiting.get(label);
+    waiting.delete(label);
+    if (next !== undefined) armed.set(...next);
     const error = armed.get(label);
     armed.delete(label);
     if (error !== undefined) throw error;
@@ -20,7 +29,11 @@ async function faulty(path = bookPath()): Promise<{ book: Book; arm: (label: str
   // Its time stands still, so that no batch is closed early for its length.
   const book = await open(path, { gate, clock: new HandClock() });
   atEnd(() => armed.clear());
-  return { book, arm: (label, error) => void armed.set(label, error) };
+  return {
+    book,
+    arm: (label, error) => void armed.set(label, error),
+    failNext: (label, after, error) => void waiting.set(after, [label, error]),
+  };
 }
 
 /** Three commands of one batch; the second is a repeat, which writes nothing. */
@@ -142,6 +155,25 @@ describe("a COMMIT that fails", () => {
     const second = await refusal(book.processes.register(external("b")), "commit_unknown");
     expect(await book.settle(second)).toMatchObject([{ kind: "absent" }]);
     expect(await book.settle(first)).toMatchObject([{ kind: "committed", outcome: { position: 2 } }]);
+  });
+
+  test("under a rebuild, does not stop it: it goes on where the file is opened anew", async () => {
+    const { book, arm, failNext } = await faulty();
+    await Promise.all(Array.from({ length: 1_500 }, (_, i) => book.processes.register(external(`p${i}`))));
+    let unknown: Promise<unknown> | undefined;
+    let slices = 0;
+    const onProgress = (): void => {
+      slices += 1;
+      if (unknown !== undefined) return;
+      failNext("COMMIT", "append", fault("ioerr"));
+      unknown = refusal(book.processes.register(external("q")), "commit_unknown");
+    };
+    await book.rebuild({ onProgress });
+    expect(slices).toBeGreaterThan(2);
+    await unknown;
+    arm("COMMIT", fault("busy"));
+    await book.processes.register(external("q"));
+    await intact(book);
   });
 
   test("only that error can be settled, from another handle too", async () => {

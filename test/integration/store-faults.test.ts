@@ -1,4 +1,5 @@
 // Faults of the store under a batch: a full disk, failing I/O, one damaged row among good ones. Nothing is ever half done.
+import { rmSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isDeedbookError } from "../../src/core/errors.ts";
 import { bookPath, engine, external, HandClock, intact, open, owner, raw, recordsOf, refusal } from "./support.ts";
@@ -94,6 +95,33 @@ describe("a fault of the file system", () => {
     armed = "";
     expect(await recordsOf(book)).toHaveLength(2);
     await intact(book);
+  });
+});
+
+describe("a verification that cannot look at the tables", () => {
+  test.each([
+    ["I/O fails", "BEGIN READ", "SQLITE_IOERR_READ", "store_io"],
+    ["the file is busy for long", "BEGIN READ", "SQLITE_BUSY", "store_busy"],
+    ["I/O fails under way", "scan grants", "SQLITE_IOERR_READ", "store_io"],
+  ] as const)("since %s, says so, and finds no damage", async (_why, label, code, expected) => {
+    let armed = false;
+    const gate = (found: string): void => {
+      if (armed && found === label) throw sqlite(code);
+    };
+    const book = await open(bookPath(), { gate, lockTimeoutMs: 1 });
+    await book.processes.register(external("p"));
+    armed = true;
+    await refusal(book.history.verify(), expected);
+    armed = false;
+    await intact(book);
+  });
+
+  test("since its file is gone, says so, though it was there a moment ago", async () => {
+    const path = bookPath();
+    const book = await open(path, { clock: new HandClock() });
+    await book.processes.register(external("p"));
+    rmSync(path);
+    await refusal(book.history.verify(), "store_io");
   });
 });
 

@@ -160,8 +160,8 @@ export class MemoryLedger implements Ledger {
       if (table.name === SWEEPS) continue;
       const pages = (from: MemoryTables) => (after: readonly Cell[] | undefined) =>
         from.scan({ scan: table.name, prefix: [], limit: CHUNK_RECORDS, ...(after === undefined ? {} : { after }) });
-      const found = await digestTable(table, pages(present), hidden);
-      const expected = await digestTable(table, pages(fresh), hidden);
+      const found = await digestTable(table, pages(present), hidden, watch.signal);
+      const expected = await digestTable(table, pages(fresh), hidden, watch.signal);
       tables.push({ table: table.name, ...found, expectedRows: expected.rows, expectedDigest: expected.digest });
     }
     return { position, tables };

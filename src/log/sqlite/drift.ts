@@ -7,7 +7,7 @@ import { CHUNK_RECORDS } from "../../core/limits.ts";
 import type { DriftReport, RawRecord, RecordRange, Watch } from "../port.ts";
 import type { Row, TableDef } from "../rows.ts";
 import { checkHead, connect, Connection, type ConnectionOptions } from "./connection.ts";
-import { Driver } from "./driver.ts";
+import { Driver, inOurWords, storeFault } from "./driver.ts";
 import { createTables } from "./schema.ts";
 import { TableStatements } from "./statements.ts";
 
@@ -24,15 +24,32 @@ type ReadPage = (connection: Connection, range: RecordRange) => readonly RawReco
 
 /** Folds the log into a temporary database and compares. A connection of its own holds the state that is looked at. */
 export async function driftOf(options: ConnectionOptions, parts: DriftParts, page: ReadPage, watch: Watch): Promise<DriftReport> {
-  const connection = new Connection(connect({ ...options, readOnly: true }), parts.tables);
+  const { lockTimeoutMs: timeoutMs } = options;
+  const { connection, position } = await retryBusy({ ...parts, timeoutMs, signal: watch.signal }, () =>
+    inOurWords("verify", () => holding(options, parts)),
+  );
   try {
-    await retryBusy({ ...parts, timeoutMs: options.lockTimeoutMs }, () => connection.driver.holdState());
-    const head = connection.head();
-    checkHead(head, parts.projectionVersion);
-    return await compare(connection, head.position, parts, page, watch);
+    return await compare(connection, position, parts, page, watch);
+  } catch (error) {
+    throw storeFault(error, "verify") ?? error;
   } finally {
     connection.safeRollback();
     connection.driver.close();
+  }
+}
+
+/** A connection for reading that holds the present state until it is closed, and how far the log goes in it. */
+function holding(options: ConnectionOptions, parts: DriftParts): { connection: Connection; position: number } {
+  const driver = connect({ ...options, readOnly: true });
+  try {
+    const connection = new Connection(driver, parts.tables);
+    driver.holdState();
+    const head = connection.head();
+    checkHead(head, parts.projectionVersion);
+    return { connection, position: head.position };
+  } catch (error) {
+    driver.close();
+    throw error;
   }
 }
 
@@ -55,8 +72,8 @@ async function compare(
     const tables: DriftReport["tables"][number][] = [];
     for (const table of parts.tables) {
       if (table.name === SWEEPS) continue;
-      const found = await digestTable(table, pages(connection.tables, table), hidden);
-      const expected = await digestTable(table, pages(fresh, table), hidden);
+      const found = await digestTable(table, pages(connection.tables, table), hidden, watch.signal);
+      const expected = await digestTable(table, pages(fresh, table), hidden, watch.signal);
       tables.push({ table: table.name, ...found, expectedRows: expected.rows, expectedDigest: expected.digest });
     }
     return { position, tables };

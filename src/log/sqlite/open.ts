@@ -13,7 +13,8 @@ import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { sqliteCode, storeFault, type Driver } from "./driver.ts";
-import { BOOK_MODE, identityOf, inspectFile, isEmpty, noteOpen, realPath } from "./file.ts";
+import { BOOK_MODE, inspectFile } from "./file.ts";
+import { identityOf, isEmpty, noteOpen, realPath } from "./looks.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
@@ -105,7 +106,7 @@ async function takeUp(
     );
     if (step.ready) return step.connection;
     const { connection } = step;
-    await rebuildTables(connection, parts, (range) => rawPage(connection, range), { onProgress: options.onProgress });
+    await rebuildTables((work) => work(connection), parts, rawPage, { onProgress: options.onProgress });
   }
 }
 

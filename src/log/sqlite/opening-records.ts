@@ -5,7 +5,7 @@ import type { LedgerParts } from "../ledger-parts.ts";
 import type { Notify } from "../notify.ts";
 import { systemSubmission, type BookOptions, type Recovery } from "../opening.ts";
 import type { Connection, HeadRow } from "./connection.ts";
-import { identityOf } from "./file.ts";
+import { identityOf } from "./looks.ts";
 import { FORMAT_VERSION } from "./schema.ts";
 
 export interface OpeningOptions extends BookOptions {

@@ -6,6 +6,7 @@ import type { Projector } from "../decision.ts";
 import type { RawRecord, RecordRange, Watch } from "../port.ts";
 import type { TableDef } from "../rows.ts";
 import { checkHead, type Connection } from "./connection.ts";
+import { inOurWords } from "./driver.ts";
 import { createTables, dropTables, tableName } from "./schema.ts";
 import { TableStatements } from "./statements.ts";
 
@@ -31,48 +32,51 @@ interface Claim {
   beatAtMs: number;
 }
 
+/** Runs one attempt on the connection to be used now: in between a lost one may be opened anew, or the handle end. */
+export type Use = <T>(work: (connection: Connection) => T) => T;
+
+type ReadPage = (connection: Connection, range: RecordRange) => readonly RawRecord[];
+
 /** Rebuilds all tables and raises their version. Of several that ask at once, one does it and the others wait for it. */
-export async function rebuildTables(
-  connection: Connection,
-  parts: RebuildParts,
-  page: (range: RecordRange) => readonly RawRecord[],
-  watch: Watch,
-): Promise<void> {
+export async function rebuildTables(use: Use, parts: RebuildParts, page: ReadPage, watch: Watch): Promise<void> {
   const token = parts.random.uuid(parts.clock.now());
-  const epoch = (): Promise<number | undefined> => locked(connection, parts, () => connection.head()?.epoch);
+  const epoch = (): Promise<number | undefined> => locked(use, parts, watch, (connection) => connection.head()?.epoch);
   const before = await epoch();
   for (;;) {
     watch.signal?.throwIfAborted();
-    if (await locked(connection, parts, () => claim(connection, parts, token))) {
-      if (await foldInto(connection, parts, page, token, watch)) return;
+    if (await locked(use, parts, watch, (connection) => claim(connection, parts, token))) {
+      if (await foldInto(use, parts, page, token, watch)) return;
     } else await parts.clock.sleep(WAIT_MS, watch.signal);
     if ((await epoch()) !== before) return;
   }
 }
 
 /** Folds slice by slice into the shadow tables and swaps them in; false when another rebuild has taken over. */
-async function foldInto(
-  connection: Connection,
-  parts: RebuildParts,
-  page: (range: RecordRange) => readonly RawRecord[],
-  token: string,
-  { onProgress, signal }: Watch,
-): Promise<boolean> {
-  const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
-  const fold: FoldParts = { page, projector: parts.projector(), upcast: parts.upcast, apply: (change) => shadow.apply(change) };
+async function foldInto(use: Use, parts: RebuildParts, page: ReadPage, token: string, watch: Watch): Promise<boolean> {
+  const projector = parts.projector();
+  const foldOn = (connection: Connection): FoldParts => {
+    const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
+    const apply = shadow.apply.bind(shadow);
+    return { page: (range) => page(connection, range), projector, upcast: parts.upcast, apply };
+  };
+  let fold: { on: Connection; parts: FoldParts } | undefined;
   for (let done = 0; ;) {
-    const step = await locked(connection, parts, () => advance(connection, parts, fold, token, done));
+    const step = await locked(use, parts, watch, (connection) => {
+      if (fold?.on !== connection) fold = { on: connection, parts: foldOn(connection) };
+      return advance(connection, parts, fold.parts, token, done);
+    });
     if (step === undefined) return false;
-    onProgress?.({ phase: "rebuild", done: step.done, total: step.total });
+    watch.onProgress?.({ phase: "rebuild", done: step.done, total: step.total });
     if (step.finished) return true;
     done = step.done;
     await turn();
-    signal?.throwIfAborted();
+    watch.signal?.throwIfAborted();
   }
 }
 
-function locked<T>(connection: Connection, parts: RebuildParts, work: () => T): Promise<T> {
-  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS }, () => connection.within("rebuild", work));
+function locked<T>(use: Use, parts: RebuildParts, { signal }: Watch, work: (connection: Connection) => T): Promise<T> {
+  const attempt = (): T => use((connection) => connection.within("rebuild", () => work(connection)));
+  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS, signal }, () => inOurWords("rebuild", attempt));
 }
 
 function claim(connection: Connection, parts: RebuildParts, token: string): boolean {

@@ -8,13 +8,13 @@ import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
-import type { DriftReport, Executed, Head, HeadNow, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
-import { checkHead, reopen, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
+import type { DriftReport, Executed, Head, HeadNow, Ledger, Patience, RawRecord, RecordRange, Watch } from "../port.ts";
+import { checkHead, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { copyTo } from "./backup.ts";
 import { driftOf } from "./drift.ts";
 import { inOurWords, isBusy, storeFault } from "./driver.ts";
-import { FileWatch } from "./file.ts";
 import { rebuildTables } from "./rebuild.ts";
+import { Standing } from "./standing.ts";
 import { sweepSlice } from "./sweep.ts";
 import { commitUnknown } from "../unknown-commits.ts";
 import { rawPage } from "./transaction.ts";
@@ -27,25 +27,21 @@ export interface Announcer {
 }
 
 export class SqliteLedger implements Ledger {
-  private connection: Connection;
+  private readonly standing: Standing;
   private readonly options: ConnectionOptions;
   private readonly parts: LedgerParts;
   private readonly announcer: Announcer;
   private projector: Projector;
   private lastEnv: Env | undefined;
   private readonly incarnationId: string;
-  private ended: DeedbookError | undefined;
-  private lost = false;
   private readonly batchParts: BatchParts;
   private batchBeganMs = 0;
-  private readonly file: FileWatch;
 
   constructor(connection: Connection, options: ConnectionOptions, parts: LedgerParts, announcer: Announcer) {
-    this.connection = connection;
+    this.standing = new Standing(connection, options, parts.tables, parts.clock);
     this.options = options;
     this.parts = parts;
     this.announcer = announcer;
-    this.file = new FileWatch(options.path, parts.clock);
     this.projector = parts.projector();
     this.batchParts = {
       ...parts,
@@ -61,7 +57,8 @@ export class SqliteLedger implements Ledger {
   }
 
   execute(batch: readonly Submission[]): Promise<Executed> {
-    if (this.ended !== undefined) return Promise.resolve(allFailed(batch, this.ended));
+    const { ended } = this.standing;
+    if (ended !== undefined) return Promise.resolve(allFailed(batch, ended));
     const operation = batch[0]?.operation ?? "write";
     if (this.options.readOnly) return Promise.resolve(allFailed(batch, new DeedbookError("store_read_only", { operation })));
     return Promise.resolve(this.attempt(batch));
@@ -71,17 +68,16 @@ export class SqliteLedger implements Ledger {
     let work: Batch;
     let outcomes: readonly Outcome[];
     try {
-      this.ready(batch[0]?.operation ?? "write");
-      this.connection.begin();
+      this.standing.ready(batch[0]?.operation ?? "write").begin();
     } catch (error) {
       return isBusy(error) ? { kind: "busy" } : allFailed(batch, storeFault(error, batch[0]?.operation ?? "write") ?? error);
     }
     try {
       work = this.batchOn(this.currentHead());
       outcomes = work.run(batch);
-      if (work.appended > 0) this.connection.writeHead(work.tip);
+      if (work.appended > 0) this.standing.connection.writeHead(work.tip);
     } catch (error) {
-      this.connection.undo();
+      this.standing.connection.undo();
       return this.afterFault(batch, error);
     }
     return this.commit(batch.slice(0, outcomes.length), work, outcomes);
@@ -93,7 +89,7 @@ export class SqliteLedger implements Ledger {
     this.parts.rules.settled(false);
     if (isBusy(error)) return { kind: "busy" };
     const fault = storeFault(error, batch[0]?.operation ?? "write") ?? (isDeedbookError(error) ? error : undefined);
-    const alone = batch.length === 1 || this.ended !== undefined;
+    const alone = batch.length === 1 || this.standing.ended !== undefined;
     if (alone || (fault !== undefined && fault.code !== "store_corrupt")) return allFailed(batch, fault ?? error);
     const middle = batch.length >> 1;
     const first = this.attempt(batch.slice(0, middle));
@@ -105,11 +101,11 @@ export class SqliteLedger implements Ledger {
   private commit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[]): Executed {
     if (work.appended === 0) {
       this.parts.rules.settled(true); // nothing to commit: repeats were only counted
-      this.connection.safeRollback();
+      this.standing.connection.safeRollback();
       return { kind: "done", outcomes };
     }
     try {
-      this.connection.driver.commit();
+      this.standing.connection.driver.commit();
     } catch (error) {
       return this.afterFailedCommit(batch, work, outcomes, error);
     }
@@ -122,42 +118,31 @@ export class SqliteLedger implements Ledger {
   /** Busy is not yet a failure. After any other error nobody knows: the connection is given up and opened anew. */
   private afterFailedCommit(batch: readonly Submission[], work: Batch, outcomes: readonly Outcome[], error: unknown): Executed {
     this.parts.rules.settled(false);
-    if (isBusy(error) && this.connection.driver.inTransaction) {
-      this.connection.undo();
+    if (isBusy(error) && this.standing.connection.driver.inTransaction) {
+      this.standing.connection.undo();
       this.projector = this.parts.projector();
       return { kind: "busy" };
     }
     const afterPosition = work.tip.position - work.appended;
     const unknown = commitUnknown(batch, afterPosition, outcomes, error);
-    this.lost = true;
     this.projector = this.parts.projector();
-    this.connection.safeRollback();
-    this.connection.driver.close();
+    this.standing.lose();
     this.announcer.commits.own(afterPosition); // whoever waits looks again: it may be there
     return allFailed(batch, unknown);
-  }
-
-  /** After a failed COMMIT the file is opened anew by whoever needs it next; one that is gone ends the handle. */
-  private ready(operation: string): void {
-    this.ended ??= this.file.gone(operation, this.lost);
-    if (this.ended !== undefined) throw this.ended; // for good: nothing brings a handle back
-    if (this.lost) this.connection = reopen(this.options, this.parts.tables);
-    this.lost = false;
   }
 
   private batchOn(head: HeadRow): Batch {
     this.batchBeganMs = this.parts.clock.monotonic();
     this.batchParts.projector = this.projector;
-    return new Batch(this.connection.transaction, this.batchParts, head);
+    return new Batch(this.standing.connection.transaction, this.batchParts, head);
   }
 
   private currentHead(): HeadRow {
-    const head = this.connection.head();
+    const head = this.standing.connection.head();
     try {
       checkHead(head, this.parts.projectionVersion);
     } catch (error) {
-      this.ended = error as DeedbookError;
-      throw error;
+      throw this.standing.end(error as DeedbookError);
     }
     this.parts.time.saw(head);
     return head;
@@ -168,16 +153,14 @@ export class SqliteLedger implements Ledger {
     const env = this.parts.envOf((request) => transaction.read(request));
     if (env.incarnation.id === this.incarnationId) return env;
     const message = "The book began a new incarnation under this handle (a restore, a lost tail or a fork). Open it again.";
-    this.ended = new DeedbookError("store_closed", { operation: "write" }, { message });
-    throw this.ended;
+    throw this.standing.end(new DeedbookError("store_closed", { operation: "write" }, { message }));
   }
 
   read(wants: (got: Got) => Wants): Promise<Got> {
-    return this.retrying("read", () => this.readNow(wants));
+    return this.retrying("read", (connection) => this.readNow(connection, wants));
   }
 
-  private readNow(wants: (got: Got) => Wants): Got {
-    const { rows } = this.connection;
+  private readNow({ rows, driver }: Connection, wants: (got: Got) => Wants): Got {
     const first = wants({});
     const names = Object.keys(first);
     if (names.length === 1) {
@@ -185,65 +168,68 @@ export class SqliteLedger implements Ledger {
       const got: Got = { [name]: rows.read(first[name] as never) };
       if (Object.keys(wants(got)).every((key) => key === name)) return got;
     }
-    return this.connection.driver.reading(() => gather(wants, { read: (request) => rows.read(request) }));
+    return driver.reading(() => gather(wants, { read: (request) => rows.read(request) }));
   }
 
   raw(range: RecordRange): Promise<readonly RawRecord[]> {
-    return this.retrying("read history", () => rawPage(this.connection, range));
+    return this.retrying("read history", (connection) => rawPage(connection, range));
   }
 
   head(): Promise<HeadNow> {
-    return this.retrying("read head", () => {
-      const head = this.connection.head();
+    return this.retrying("read head", (connection) => {
+      const head = connection.head();
       checkHead(head, this.parts.projectionVersion);
       return { position: head.position, link: head.link, at: head.at, nowMs: this.parts.time.peek(head) };
     });
   }
 
   dataVersion(): number {
-    return this.connection.driver.dataVersion();
+    return this.standing.connection.driver.dataVersion();
   }
 
   keys(): { secret: Uint8Array; identityKey: Uint8Array } {
-    return this.connection.keys();
+    return this.standing.connection.keys();
   }
 
-  sweep(): Promise<boolean> {
-    return this.retrying("sweep", () => sweepSlice(this.connection, this.parts));
+  sweep(patience: Patience = {}): Promise<boolean> {
+    return this.retrying("sweep", (connection) => sweepSlice(connection, this.parts), patience);
   }
 
   rebuild(watch: Watch = {}): Promise<void> {
     if (this.options.readOnly) return Promise.reject(new DeedbookError("store_read_only", { operation: "rebuild" }));
-    return this.retrying("rebuild", () => undefined).then(() =>
-      rebuildTables(this.connection, this.parts, (range) => rawPage(this.connection, range), watch),
-    );
+    return rebuildTables((work) => this.standing.attempt("rebuild", work), this.parts, rawPage, watch);
   }
 
   drift(watch: Watch = {}): Promise<DriftReport> {
-    return driftOf(this.options, this.parts, rawPage, watch);
+    // It reads on a connection of its own, which it opens by the path: what lies there must be this book.
+    return this.retrying("verify", () => void this.standing.ready("verify", true)).then(() =>
+      driftOf(this.options, this.parts, rawPage, watch),
+    );
   }
 
   async backup(path: string): Promise<void> {
-    await this.retrying("backup", () => this.connection.head());
-    await copyTo(this.connection.driver, path);
+    try {
+      await this.retrying("backup", ({ driver }) => copyTo(driver, path));
+    } catch (error) {
+      throw this.standing.ended ?? error; // the copy was cut off
+    }
   }
 
   close(): Promise<void> {
     this.announcer.close();
-    this.ended ??= new DeedbookError("store_closed", { operation: "use" });
-    return this.busyRetried("close", () => this.connection.driver.close());
+    this.standing.end(new DeedbookError("store_closed", { operation: "use" }));
+    return this.busyRetried("close", () => this.standing.connection.driver.close());
   }
 
   /** A handle that has ended reads nothing either: the tables under it may be of another version, or of another history. */
-  private retrying<T>(operation: string, attempt: () => T): Promise<T> {
-    if (this.ended !== undefined) return Promise.reject(this.ended);
-    return this.busyRetried(operation, () => {
-      this.ready(operation);
-      return attempt();
-    });
+  private retrying<T>(operation: string, work: (connection: Connection) => T | Promise<T>, patience: Patience = {}): Promise<T> {
+    const { standing } = this;
+    if (standing.ended !== undefined) return Promise.reject(standing.ended);
+    return this.busyRetried(operation, () => standing.attempt(operation, work), patience);
   }
 
-  private busyRetried<T>(operation: string, attempt: () => T): Promise<T> {
-    return retryBusy({ ...this.parts, timeoutMs: this.options.lockTimeoutMs }, () => inOurWords(operation, attempt));
+  private busyRetried<T>(operation: string, attempt: () => T | Promise<T>, patience: Patience = {}): Promise<T> {
+    const { timeoutMs = this.options.lockTimeoutMs, signal } = patience;
+    return retryBusy({ ...this.parts, timeoutMs, signal }, () => inOurWords(operation, attempt));
   }
 }
