@@ -38,7 +38,7 @@ export class Renewal {
     this.parts = parts;
     this.deadline = new Deadline(parts.clock, parts.claimed, parts.timings.ttlMs);
     this.nextMs = parts.claimed.monotonicMs + parts.timings.renewEveryMs;
-    void this.run();
+    void Promise.resolve().then(() => this.run()); // once its owner has it: the right may be over already
   }
 
   /** Milliseconds until the local deadline. */

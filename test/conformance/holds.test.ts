@@ -61,6 +61,23 @@ describe("hold", () => {
     expect((await world.types()).filter((type) => type === "lease.released")).toEqual([]);
   });
 
+  law("whose claim is answered only after its time is lost at once, and nothing is left of it", async (world) => {
+    await world.book.processes.register(job("p"));
+    const faults: unknown[] = [];
+    const noted = (fault: unknown): unknown => faults.push(fault);
+    process.on("unhandledRejection", noted);
+    try {
+      const held = rejection(() => world.book.leases.hold("p", A, SHORT, ({ signal }) => until(signal)));
+      world.clock.jump(10_000); // between the call and its commit
+      await pass(world, 100, 100);
+      expect(await world.arrives(held)).toMatchObject({ code: "lease_lost", details: { reason: "expired" } });
+      await calm();
+      expect(faults).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", noted);
+    }
+  });
+
   law("ends with who finished or superseded it, and with the caller's reason", async (world) => {
     for (const id of ["p", "q", "r"]) await world.book.processes.register(job(id));
     const reasons: unknown[] = [];
