@@ -1,6 +1,7 @@
 // A handle of an open book: its groups, what is done to the book as a whole, and how it is closed.
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { inspect } from "node:util";
 import * as z from "zod";
 import { parseDefaults, type Meta } from "./api/context.ts";
 import { contextOf, runtimeOf } from "./contexts.ts";
@@ -172,6 +173,16 @@ export class Book {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** What tells this book from others, for logs: nothing of its inside. */
+  toJSON(): { bookId: string; incarnation: number; durabilityTier: string } {
+    return { bookId: this.bookId, incarnation: this.incarnation.number, durabilityTier: this.durabilityTier };
+  }
+
+  /** What `console.log` shows. */
+  [inspect.custom](): string {
+    return `Book ${inspect(this.toJSON())}`;
   }
 }
 

@@ -131,6 +131,7 @@ export function parseBookOptions(options: unknown): BookOptions & { memory?: Mem
 export function parsePath(path: unknown): string {
   if (typeof path !== "string" || path.trim() === "") throw invalid("path", "the path of a file", describe(path));
   if (path.includes("\0")) throw invalid("path", "a path without NUL", describe(path));
+  if (!path.isWellFormed()) throw invalid("path", "well-formed Unicode", "a string with a lone surrogate");
   if (/[/\\]$/.test(path)) throw invalid("path", "the path of a file, without a slash at its end", describe(path));
   if (path === ":memory:" || path.startsWith("file:"))
     throw invalid("path", "the path of a file (for a book in memory: openBook({ memory: memoryStore() }))", describe(path));

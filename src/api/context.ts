@@ -5,6 +5,7 @@ import { invalid } from "../core/ids.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { isPlain, setMember } from "../core/json.ts";
 import { Id, Integer, parseArgument } from "../core/parse.ts";
+import { fieldsAt } from "../core/wanted.ts";
 import { META_BYTES_MAX, type Limits } from "../core/limits.ts";
 import type { System } from "../core/system.ts";
 import type { Command, Got, Wants } from "../log/decision.ts";
@@ -78,16 +79,33 @@ export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limit
   const given: unknown = value === undefined ? {} : value;
   if (typeof given !== "object" || given === null || Array.isArray(given) || !isPlain(given)) throw invalidOptions(given);
   const rest: Record<string, unknown> = {};
-  for (const key of Object.keys(given)) if (!CALL_KEYS.has(key)) setMember(rest, key, (given as Record<string, unknown>)[key]);
+  for (const [key, member] of Object.entries(given)) {
+    const guard = member === undefined ? GUARDS.get(key) : undefined;
+    if (guard !== undefined) throw invalid(`options.${key}`, guard, "undefined");
+    if (CALL_KEYS.has(key)) continue;
+    refuseUnknown(own, key);
+    setMember(rest, key, member);
+  }
   return { own: parseArgument(own, rest, "options", limits), call: parseCall(given as Record<string, unknown>, limits) };
 }
 
-/** A lease that is named but undefined (read off a busy answer, say) would be a write without a fence: it is refused. */
+/** Tells all that there is to choose from, the options of every call included. */
+function refuseUnknown(own: z.ZodType, key: string): void {
+  const fields = fieldsAt(own, {}, []);
+  if (fields === undefined || fields.includes(key)) return;
+  throw invalid(`options.${key}`, `one of the fields ${[...fields, ...CALL_KEYS].join(", ")}`, "an unknown field");
+}
+
+/** Checks the options of a fenced write. */
 export function parseFenced(value: unknown, limits: Limits): { own: z.infer<typeof LeaseOption>; call: CallOptions } {
-  if (typeof value === "object" && value !== null && "lease" in value && value.lease === undefined)
-    throw invalid("options.lease", "a lease, or no such option", "undefined");
   return parseOptions(value, LeaseOption, limits);
 }
+
+/** A lease or a life that is named but undefined (read off a busy answer, say) would be a write without its guard: it is refused. */
+const GUARDS = new Map([
+  ["lease", "a lease, or no such option"],
+  ["ifLife", "a lifeId, or no such option"],
+]);
 
 export const NoOptions = z.strictObject({});
 export const LifeOption = z.strictObject({ ifLife: Id.optional() });

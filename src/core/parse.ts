@@ -133,7 +133,9 @@ function fromIssue(issue: z.core.$ZodIssue, value: unknown, name: string, form: 
 
 /** The branch of a union that got furthest says what is wrong. */
 function unknownField(fields: readonly string[] | undefined): string {
-  return fields === undefined ? "absent (there is no such field)" : `one of the fields ${fields.join(", ")}`;
+  return fields === undefined || fields.length === 0
+    ? "absent (there is no such field)"
+    : `one of the fields ${fields.join(", ")}`;
 }
 
 function fromUnion(

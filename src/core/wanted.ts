@@ -46,8 +46,9 @@ function formAt(form: Form, value: unknown, path: readonly PropertyKey[], unions
 function optionFor(union: Form, options: readonly Form[], value: unknown, key: PropertyKey | undefined): Form | undefined {
   const by = discriminatorOf(union);
   if (by !== undefined) {
-    const given = JSON.stringify((value as Value)?.[by]);
-    return options.find((one) => literalOf(one, by) === given);
+    const kind = (value as Value)?.[by];
+    const given = typeof kind === "string" ? JSON.stringify(kind) : undefined; // anything may lie there, also what cannot be a text
+    return given === undefined ? undefined : options.find((one) => literalOf(one, by) === given);
   }
   const objects = options.filter((one) => unwrapped(one)._zod.def.type === "object");
   return objects.find((one) => key === undefined || key in ((unwrapped(one)._zod.def as z.core.$ZodObjectDef).shape as object));

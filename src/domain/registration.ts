@@ -2,7 +2,8 @@
 import * as z from "zod";
 import { DeedbookError, type ErrorDetails } from "../core/errors.ts";
 import { hmacSha256Hex, sha256Hex } from "../core/hash.ts";
-import { canonicalJson, jsonEqual, type Json } from "../core/json.ts";
+import { invalid } from "../core/ids.ts";
+import { canonicalJson, describe, jsonEqual, type Json } from "../core/json.ts";
 import { DEFAULT_LIMITS, IDENTITY_BYTES_MAX, type Limits } from "../core/limits.ts";
 import { checkBodySize, Id, parseArgument, ProcessIdText } from "../core/parse.ts";
 import { CORE_EVENT_TYPES, EventType } from "./event-types.ts";
@@ -113,6 +114,7 @@ function broken(prepared: PreparedRegistration, rule: string, eventType?: string
  * @throws DeedbookError `input_invalid` or `payload_not_json` if it is no registration. Sizes are not looked at.
  */
 export function registrationHash(registration: Registration | PreparedRegistration, key?: Uint8Array): string {
+  if (key !== undefined && !(key instanceof Uint8Array)) throw invalid("key", "a Uint8Array", describe(key));
   return preparedHash(prepareRegistration(registration as Registration, NO_LIMITS), key);
 }
 

@@ -65,7 +65,7 @@ describe("a folder in which nothing may be written", () => {
     expect(told["read"]).toMatchObject({
       name: "DeedbookError",
       code: "store_read_only",
-      message: expect.stringContaining("copy it"),
+      message: expect.stringContaining("Copy it to a writable folder"),
     });
     expect(["store_read_only", "store_io"]).toContain(told["create"]?.code);
     expect(readdirSync(dirname(path)).sort()).toEqual(["book.db", "book.db-notify"]);

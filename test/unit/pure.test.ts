@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import * as deedbook from "../../src/index.ts";
 import { isDeedbookError } from "../../src/core/errors.ts";
+import { HOSTILE, isStrange, pathsOf, replaced } from "../hostile.ts";
 
 const owner = { ownerId: "a", incarnationId: "1" };
 const acquisition = { bookId: "b", incarnation: { number: 1, id: "i" }, processId: "p", owner, fencingToken: 1 };
@@ -93,6 +94,17 @@ describe.each(Object.entries(CASES))("%s", (name, [good, bad]) => {
 
   test("takes what it is made for", () => {
     expect(call(good)).toBeDefined();
+  });
+
+  test("answers in our words what cannot be looked at, wherever it lies", () => {
+    for (const [i, argument] of good.entries())
+      for (const path of pathsOf(argument))
+        for (const [kind, make] of Object.entries(HOSTILE))
+          try {
+            call(good.with(i, replaced(argument, path, make())));
+          } catch (error) {
+            if (isStrange(error)) expect.fail(`${[i, ...path].join(".")} = ${kind}: ${String(error)}`);
+          }
   });
 
   test.each(bad)("refuses argument %i when it is %j, at %s", (index, value, path) => {

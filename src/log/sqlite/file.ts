@@ -25,9 +25,6 @@ const NETWORK_FILE_SYSTEMS = new Map<number, string>([
   [0xaad7aaea, "PanFS"],
 ]);
 
-/** A book is its owner's alone: it holds the signing secret. */
-export const BOOK_MODE = 0o600;
-
 export interface FileCheck {
   path: string;
   create: boolean;

@@ -1,5 +1,6 @@
 // What is seen of a file by its path, with no harm to the locks that this process holds on it.
 import {
+  chmodSync,
   closeSync,
   existsSync,
   openSync,
@@ -62,6 +63,18 @@ export function statOf(path: string): BigIntStats | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
     throw new DeedbookError("store_io", { operation: "open", path }, { cause: error });
+  }
+}
+
+/** A book is its owner's alone: it holds the signing secret. */
+const BOOK_MODE = 0o600;
+
+/** By path, so that no descriptor of ours is ever closed on the book. */
+export function makePrivate(path: string, operation: string): void {
+  try {
+    chmodSync(path, BOOK_MODE);
+  } catch (error) {
+    throw new DeedbookError("store_io", { operation, path }, { cause: error });
   }
 }
 

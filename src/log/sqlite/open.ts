@@ -1,5 +1,5 @@
 // Opening a book's file: checked before it is touched, made or taken up in one immediate transaction.
-import { chmodSync, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DeedbookError } from "../../core/errors.ts";
 import type { System } from "../../core/system.ts";
@@ -13,8 +13,8 @@ import type { BookOptions } from "../opening.ts";
 import type { Progress } from "../port.ts";
 import { checkHead, connect, Connection, switchToWal, type ConnectionOptions } from "./connection.ts";
 import { sqliteCode, storeFault, type Driver } from "./driver.ts";
-import { BOOK_MODE, inspectFile } from "./file.ts";
-import { identityOf, isEmpty, noteOpen, realPath } from "./looks.ts";
+import { inspectFile } from "./file.ts";
+import { identityOf, isEmpty, makePrivate, noteOpen, realPath } from "./looks.ts";
 import { openingSubmissions } from "./opening-records.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { APPLICATION_ID, createTables, FORMAT_VERSION, LOG_SCHEMA } from "./schema.ts";
@@ -83,7 +83,7 @@ function refuseLost(options: OpenOptions, found: "absent" | "empty"): void {
 function prepare(options: OpenOptions, found: "absent" | "empty" | "book"): { driver: Driver; release: () => void } {
   const driver = connect(options);
   try {
-    if (found === "absent") chmodSync(options.path, BOOK_MODE); // by path: no descriptor of ours is ever closed on the book
+    if (found === "absent") makePrivate(options.path, "open");
     if (found !== "book") driver.pragma(`application_id = ${APPLICATION_ID}`);
     if (!options.readOnly) switchToWal(driver, options);
     return { driver, release: noteOpen(options.path) };
@@ -193,16 +193,20 @@ function faults<T>(options: OpenOptions, work: () => T): T {
   } catch (error) {
     const fault = storeFault(error, "open");
     if (fault === undefined) throw error;
-    if (sqliteCode(error)?.startsWith("SQLITE_CANTOPEN") === true && existsSync(options.path))
+    const cannotOpen = sqliteCode(error)?.startsWith("SQLITE_CANTOPEN") === true && existsSync(options.path);
+    if (cannotOpen || fault.code === "store_read_only")
       throw new DeedbookError(
         "store_read_only",
-        { operation: "open (a WAL file needs a writable folder: copy it there)" },
-        { cause: error },
+        { operation: "open", path: options.path },
+        {
+          cause: error,
+          message: `'${options.path}' cannot be opened: nothing can be written beside it, and reading a book needs a file there too (its WAL index). Copy it to a writable folder, and open the copy.`,
+        },
       );
     if (fault.code === "store_io")
       throw new DeedbookError("store_io", { operation: "open", path: options.path }, { cause: error });
     if (fault.code !== "store_corrupt") throw fault;
     const reason = `'${options.path}' cannot be read as a SQLite file (${(error as Error).message}). Restore a copy; nothing was changed`;
-    throw new DeedbookError("store_corrupt", { reason }, { cause: error });
+    throw new DeedbookError("store_corrupt", { path: options.path, reason }, { cause: error });
   }
 }
