@@ -63,7 +63,6 @@ export async function openBook(first: string | MemoryBookOptions, second?: BookO
     closed: new AbortController(),
     closing: undefined,
     sweeping: undefined,
-    rebuilding: undefined,
     backups: new Map(),
     tier: path === undefined ? "inline" : "durable",
   };

@@ -7,7 +7,7 @@ import { LOCK_TIMEOUT_MS_DEFAULT } from "./core/limits.ts";
 import { realSystem } from "./core/system.ts";
 import { leaseTimings } from "./domain/lease-timings.ts";
 import type { Command, Outcome, Submission } from "./log/decision.ts";
-import { ensureOpen, sweepOn, type Opened } from "./opened.ts";
+import { ensureOpen, sweepOn, type Opened, track } from "./opened.ts";
 import { touchedProcesses } from "./projections/touched.ts";
 import type { RuntimeParts } from "./runtime/parts.ts";
 
@@ -47,7 +47,7 @@ export function contextOf(opened: Opened, meta: Meta): LiveContext {
 
 /** What runs in time may still end its claims while the book closes. */
 export function runtimeOf(opened: Opened, meta: Meta): RuntimeParts {
-  const { ledger, parts, env, options, identityKey, secret, ownerId, topics, leaseClocks, closed, tracked } = opened;
+  const { ledger, parts, env, options, identityKey, secret, ownerId, topics, leaseClocks, closed } = opened;
   return {
     limits: env.limits,
     clock: parts.clock,
@@ -63,12 +63,7 @@ export function runtimeOf(opened: Opened, meta: Meta): RuntimeParts {
     topics,
     leaseClocks,
     closed: closed.signal,
-    track: (work) => {
-      tracked.add(work);
-      const done = (): void => void tracked.delete(work);
-      work.then(done, done);
-      return work;
-    },
+    track: (work) => track(opened, work),
     submit: (operation, command, call) => submit(opened, meta, operation, command, call ?? {}),
     read: (wants) => ledger.read(wants),
     nowMs: async () => (await ledger.head()).nowMs,

@@ -4,8 +4,9 @@ import { resolve } from "node:path";
 import { inspect } from "node:util";
 import * as z from "zod";
 import { parseDefaults, type Meta } from "./api/context.ts";
+import { AbortSignalForm } from "./api/forms.ts";
 import { contextOf, runtimeOf } from "./contexts.ts";
-import { ensureOpen, sweepOn, type Opened } from "./opened.ts";
+import { ensureOpen, sweepOn, track, type Opened } from "./opened.ts";
 import { Effects } from "./api/effects.ts";
 import { Events } from "./api/events.ts";
 import { Grants } from "./api/grants.ts";
@@ -18,15 +19,26 @@ import { Signals } from "./api/signals.ts";
 import { Waits } from "./api/waits.ts";
 import { Worker, type WorkerGroups, type WorkerOptions } from "./api/worker.ts";
 import { DeedbookError } from "./core/errors.ts";
-import { parseJson } from "./core/parse.ts";
+import { Integer, parseJson } from "./core/parse.ts";
 import { upcast } from "./domain/upcasts.ts";
+import { Abortable } from "./runtime/ending.ts";
 import { settleCommit, type Settled } from "./history/settle.ts";
 import type { Progress } from "./log/port.ts";
 import { parsePath } from "./options.ts";
 
-const RebuildForm = z.strictObject({
+export interface RebuildOptions {
+  onProgress?: (progress: Progress) => void;
+  /** Ends it between two slices, with the signal's reason; the tables stay as they were. */
+  signal?: AbortSignal;
+  /** Milliseconds to wait for the write lock before it begins; default: that of the book. */
+  lockTimeoutMs?: number;
+}
+
+const RebuildForm: z.ZodType<RebuildOptions> = z.strictObject({
   onProgress: z.custom<(progress: Progress) => void>((value) => typeof value === "function", "a function").optional(),
-});
+  signal: AbortSignalForm.optional(),
+  lockTimeoutMs: Integer().optional(),
+}) as z.ZodType<RebuildOptions>;
 
 /** An open book. Every method is on one of its groups; `with` gives a handle of the same book with other defaults. */
 export class Book {
@@ -114,16 +126,27 @@ export class Book {
     return new Worker(this.workerGroups, options);
   }
 
-  /** Folds all tables anew from the log, beside those in use, and swaps them at the end. Interrupted, it changes nothing. */
-  async rebuild(options: { onProgress?: (progress: Progress) => void } = {}): Promise<void> {
+  /**
+   * Folds all tables anew from the log, beside those in use, and swaps them at the end. Interrupted, it changes nothing. Of
+   * several at once, in this process or others, one does it and the others wait for it.
+   *
+   * @throws DeedbookError `store_busy` when the write lock could not be had to begin; `store_read_only`; `store_closed`; the
+   *   reason of `signal`. Specification 1.21.
+   */
+  async rebuild(options: RebuildOptions = {}): Promise<void> {
     const { opened } = this;
     ensureOpen(opened, "rebuild");
-    const { onProgress } = parseJson(RebuildForm, options, "options", opened.env.limits);
-    opened.rebuilding ??= opened.ledger.rebuild({ onProgress, signal: opened.closed.signal }).finally(() => {
-      opened.rebuilding = undefined;
-      sweepOn(opened);
-    });
-    return opened.rebuilding;
+    const { onProgress, signal, lockTimeoutMs: timeoutMs } = parseJson(RebuildForm, options, "options", opened.env.limits);
+    signal?.throwIfAborted();
+    const either = new Abortable().with(signal).with(opened.closed.signal);
+    try {
+      await track(opened, opened.ledger.rebuild({ onProgress, signal: either.signal, timeoutMs }));
+    } catch (error) {
+      throw opened.closed.signal.aborted ? new DeedbookError("store_closed", { operation: "rebuild" }) : error;
+    } finally {
+      either.stop();
+    }
+    sweepOn(opened);
   }
 
   /**
@@ -165,7 +188,7 @@ export class Book {
       while (opened.tracked.size > 0) await Promise.allSettled([...opened.tracked]); // each ends soon: claims are given back
       await opened.bus.close();
       await new Promise((turn) => setImmediate(turn)); // what was done is answered first
-      await Promise.allSettled([opened.sweeping, opened.rebuilding, ...opened.backups.values()]);
+      await Promise.allSettled([opened.sweeping, ...opened.backups.values()]);
       await opened.ledger.close();
     })();
     return opened.closing;

@@ -27,7 +27,6 @@ export interface Opened {
   closed: AbortController;
   closing: Promise<void> | undefined;
   sweeping: Promise<void> | undefined;
-  rebuilding: Promise<void> | undefined;
   declared: Context["declared"];
   /** Names this opening among those who claim effects. */
   ownerId: string;
@@ -76,6 +75,15 @@ export function sweepOn(opened: Opened): void {
       opened.sweeping = undefined;
     }
   })();
+}
+
+/** Closing waits for this work, which must end by itself once the book is closed. */
+export function track<T>(opened: Opened, work: Promise<T>): Promise<T> {
+  const { tracked } = opened;
+  tracked.add(work);
+  const done = (): void => void tracked.delete(work);
+  work.then(done, done);
+  return work;
 }
 
 export function ensureOpen(opened: Opened, operation: string): void {

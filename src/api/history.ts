@@ -11,6 +11,8 @@ import type { Upcast } from "../log/fold.ts";
 import type { Ledger } from "../log/port.ts";
 import type { LogRecord, Subject } from "../log/record.ts";
 import type { BookRow, ProcessRow, RefusalRow, SubjectRow } from "../projections/tables.ts";
+import { Abortable } from "../runtime/ending.ts";
+import { AbortSignalForm } from "./forms.ts";
 
 /** Which records are wanted. All of them by default, oldest first. */
 export interface RecordsOptions {
@@ -47,6 +49,7 @@ const RecordsForm = z.strictObject({
 const VerifyForm = z.strictObject({
   knownHead: z.looseObject({ position: Integer(), link: z.string() }).optional(),
   onProgress: z.custom<VerifyOptions["onProgress"]>((value) => typeof value === "function", "a function").optional(),
+  signal: AbortSignalForm.optional(),
 });
 
 export interface HistoryParts {
@@ -112,12 +115,18 @@ export class History {
    * Checks the hash chain, the bodies, the head, and the tables against a fresh fold of the log. It changes nothing and
    * never throws for what it finds: read `ok`, `findings` and `drift`.
    *
-   * @param options - `knownHead`: a head that was kept outside the file; without it a lost tail cannot be seen by the chain alone.
+   * @param options - `signal` ends it. `knownHead`: a head that was kept outside the file; without it a lost tail cannot be seen by the chain alone.
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.parts.ensureOpen("history.verify");
     const asked = parseJson(VerifyForm as z.ZodType<VerifyOptions>, options, "options", this.parts.limits);
-    return verifyLog(this.parts.ledger, asked, this.parts.closed);
+    asked.signal?.throwIfAborted();
+    const either = new Abortable().with(asked.signal).with(this.parts.closed);
+    try {
+      return await verifyLog(this.parts.ledger, asked, either.signal);
+    } finally {
+      either.stop();
+    }
   }
 
   /** The last positions about a subject; undefined when it has no row, as after a prune. */

@@ -37,6 +37,8 @@ export interface VerifyOptions {
   /** A head kept elsewhere, from `history.head()`: the log must contain it. */
   knownHead?: KnownHead;
   onProgress?: (progress: Progress) => void;
+  /** Ends the reading with its reason. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Reads the whole log once for the chain and once for the tables. Writing may go on meanwhile. */

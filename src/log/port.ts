@@ -83,7 +83,7 @@ export interface Ledger {
   /** Deletes a slice of what pruning hid; true when there is more. */
   sweep(patience?: Patience): Promise<boolean>;
   /** Folds the log anew and swaps the tables at the end. */
-  rebuild(watch?: Watch): Promise<void>;
+  rebuild(watch?: Watch & Patience): Promise<void>;
   /** Digests of the tables and of a fresh fold of the log through the same position. */
   drift(watch?: Watch): Promise<DriftReport>;
   close(): Promise<void>;

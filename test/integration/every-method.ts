@@ -123,7 +123,7 @@ export const METHODS: readonly Method[] = [
   command("signals.send", [...CALL, "signalId", "wakeTargetScope", "ifLife"], () => ["p", "go", 1]),
   live("history.records", ["after", "through", "subject", "reverse", "allLives", "signal"], () => []),
   read("history.head", [], () => []),
-  read("history.verify", ["knownHead", "onProgress"], () => []),
+  read("history.verify", ["knownHead", "onProgress", "signal"], () => []),
 ];
 
 export const GROUPS = ["processes", "events", "grants", "leases", "handovers", "effects", "waits", "signals", "history"] as const;

@@ -106,7 +106,10 @@ async function takeUp(
     );
     if (step.ready) return step.connection;
     const { connection } = step;
-    await rebuildTables((work) => work(connection), parts, rawPage, { onProgress: options.onProgress });
+    await rebuildTables((work) => work(connection), parts, rawPage, {
+      onProgress: options.onProgress,
+      timeoutMs: options.lockTimeoutMs,
+    });
   }
 }
 

@@ -24,8 +24,11 @@ const SHADOW = "_new";
 /** A rebuild without a sign of life for so long was interrupted; another takes over. */
 const ABANDONED_AFTER_MS = 10_000;
 const WAIT_MS = 50;
-/** A rebuild may wait long for its turn; it is work in the background. */
+/** What is half built is not given up for a lock that somebody holds for longer than one would wait for it to begin. */
 const LOCK_TIMEOUT_MS = 60_000;
+
+/** How a rebuild is watched, and how long it waits for the lock to begin. */
+export type RebuildWatch = Watch & { timeoutMs: number };
 
 interface Claim {
   token: string;
@@ -38,21 +41,37 @@ export type Use = <T>(work: (connection: Connection) => T) => T;
 type ReadPage = (connection: Connection, range: RecordRange) => readonly RawRecord[];
 
 /** Rebuilds all tables and raises their version. Of several that ask at once, one does it and the others wait for it. */
-export async function rebuildTables(use: Use, parts: RebuildParts, page: ReadPage, watch: Watch): Promise<void> {
+export async function rebuildTables(use: Use, parts: RebuildParts, page: ReadPage, watch: RebuildWatch): Promise<void> {
   const token = parts.random.uuid(parts.clock.now());
   const epoch = (): Promise<number | undefined> => locked(use, parts, watch, (connection) => connection.head()?.epoch);
   const before = await epoch();
   for (;;) {
     watch.signal?.throwIfAborted();
     if (await locked(use, parts, watch, (connection) => claim(connection, parts, token))) {
-      if (await foldInto(use, parts, page, token, watch)) return;
+      if (await foldInto(use, parts, page, token, watch).catch((error: unknown) => givenUp(use, parts, token, error))) return;
     } else await parts.clock.sleep(WAIT_MS, watch.signal);
     if ((await epoch()) !== before) return;
   }
 }
 
+/** Whoever waits for this rebuild goes on at once, and nothing half built stays. Where that cannot be had now, the next does it. */
+function givenUp(use: Use, parts: RebuildParts, token: string, error: unknown): never {
+  try {
+    use((connection) => connection.within("rebuild", () => forsake(connection, parts, token)));
+  } catch {
+    // locked, or closed: it is found abandoned in a while
+  }
+  throw error;
+}
+
+function forsake(connection: Connection, parts: RebuildParts, token: string): void {
+  if (claimOf(connection)?.token !== token) return;
+  connection.driver.exec("drop shadow tables", dropTables(parts.tables, SHADOW));
+  endClaim(connection);
+}
+
 /** Folds slice by slice into the shadow tables and swaps them in; false when another rebuild has taken over. */
-async function foldInto(use: Use, parts: RebuildParts, page: ReadPage, token: string, watch: Watch): Promise<boolean> {
+async function foldInto(use: Use, parts: RebuildParts, page: ReadPage, token: string, watch: RebuildWatch): Promise<boolean> {
   const projector = parts.projector();
   const foldOn = (connection: Connection): FoldParts => {
     const shadow = new TableStatements(connection.driver, parts.tables, SHADOW);
@@ -61,7 +80,8 @@ async function foldInto(use: Use, parts: RebuildParts, page: ReadPage, token: st
   };
   let fold: { on: Connection; parts: FoldParts } | undefined;
   for (let done = 0; ;) {
-    const step = await locked(use, parts, watch, (connection) => {
+    const patient = { ...watch, timeoutMs: Math.max(watch.timeoutMs, LOCK_TIMEOUT_MS) };
+    const step = await locked(use, parts, patient, (connection) => {
       if (fold?.on !== connection) fold = { on: connection, parts: foldOn(connection) };
       return advance(connection, parts, fold.parts, token, done);
     });
@@ -74,9 +94,14 @@ async function foldInto(use: Use, parts: RebuildParts, page: ReadPage, token: st
   }
 }
 
-function locked<T>(use: Use, parts: RebuildParts, { signal }: Watch, work: (connection: Connection) => T): Promise<T> {
+function locked<T>(
+  use: Use,
+  parts: RebuildParts,
+  { signal, timeoutMs }: RebuildWatch,
+  work: (connection: Connection) => T,
+): Promise<T> {
   const attempt = (): T => use((connection) => connection.within("rebuild", () => work(connection)));
-  return retryBusy({ ...parts, timeoutMs: LOCK_TIMEOUT_MS, signal }, () => inOurWords("rebuild", attempt));
+  return retryBusy({ ...parts, timeoutMs, signal }, () => inOurWords("rebuild", attempt));
 }
 
 function claim(connection: Connection, parts: RebuildParts, token: string): boolean {
@@ -109,8 +134,12 @@ function swap(connection: Connection, parts: RebuildParts, epoch: number): void 
   connection.driver.exec("swap tables", dropTables(parts.tables, "") + renames);
   const finish = connection.driver.prepare("finish rebuild", "UPDATE head SET projection = ?, epoch = ? WHERE id = 1");
   finish.run(parts.projectionVersion, epoch);
-  connection.driver.prepare("end rebuild", "UPDATE keys SET rebuild = NULL WHERE id = 1").run();
+  endClaim(connection);
   connection.forget();
+}
+
+function endClaim({ driver }: Connection): void {
+  driver.prepare("end rebuild", "UPDATE keys SET rebuild = NULL WHERE id = 1").run();
 }
 
 function claimOf(connection: Connection): Claim | undefined {

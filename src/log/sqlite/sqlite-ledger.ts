@@ -195,9 +195,10 @@ export class SqliteLedger implements Ledger {
     return this.retrying("sweep", (connection) => sweepSlice(connection, this.parts), patience);
   }
 
-  rebuild(watch: Watch = {}): Promise<void> {
+  rebuild(watch: Watch & Patience = {}): Promise<void> {
     if (this.options.readOnly) return Promise.reject(new DeedbookError("store_read_only", { operation: "rebuild" }));
-    return rebuildTables((work) => this.standing.attempt("rebuild", work), this.parts, rawPage, watch);
+    const { timeoutMs = this.options.lockTimeoutMs } = watch;
+    return rebuildTables((work) => this.standing.attempt("rebuild", work), this.parts, rawPage, { ...watch, timeoutMs });
   }
 
   drift(watch: Watch = {}): Promise<DriftReport> {
