@@ -1,6 +1,8 @@
 // How the groups of a handle reach the store: commands with the handle's context, reads, and the live tail.
 import { checkMetaSize, type Accepted, type CallOptions, type Meta } from "./api/context.ts";
 import type { LiveContext } from "./api/live.ts";
+import { clearWay } from "./commands/clear-way.ts";
+import type { DeleteSession } from "./commands/sessions.ts";
 import { DeedbookError } from "./core/errors.ts";
 import { hmacSha256Hex } from "./core/hash.ts";
 import { LOCK_TIMEOUT_MS_DEFAULT } from "./core/limits.ts";
@@ -32,7 +34,6 @@ export function contextOf(opened: Opened, meta: Meta): LiveContext {
         return Promise.reject(new DeedbookError("store_closed", { operation: "read" }));
       return ledger.read(wants);
     },
-    sweep: () => ledger.sweep(),
     identityHash: (text) => hmacSha256Hex(identityKey, text),
     head: () => ledger.head(),
     headers: async (after, limit) =>
@@ -80,12 +81,9 @@ async function submit(opened: Opened, meta: Meta, operation: string, command: Co
     submission.meta = { ...meta, ...call.meta, commandId } as Submission["meta"];
     checkMetaSize(submission.meta, "options.meta");
   }
-  const outcome: Outcome = await bus.submit(
-    operation,
-    submission,
-    call.lockTimeoutMs ?? options.lockTimeoutMs ?? LOCK_TIMEOUT_MS_DEFAULT,
-    call.signal,
-  );
+  const { lockTimeoutMs: timeoutMs = options.lockTimeoutMs ?? LOCK_TIMEOUT_MS_DEFAULT, signal } = call;
+  if (command.type === "session.delete") await clearWay(opened.ledger, command as DeleteSession, { timeoutMs, signal });
+  const outcome: Outcome = await bus.submit(operation, submission, timeoutMs, signal);
   if (outcome.kind === "refused" || outcome.kind === "fault") throw outcome.error;
   if (outcome.kind === "recorded" && command.type === "processes.prune") sweepOn(opened);
   return outcome;

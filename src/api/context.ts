@@ -65,8 +65,6 @@ export interface Context {
   /** Reads rows in one committed state; asked again with what it got until it wants nothing new. `answer`: for what a command that
    * was done shows, which a closing book still tells, since "closed" would say that it was not done. */
   read(wants: (got: Got) => Wants, use?: "answer"): Promise<Got>;
-  /** Deletes a slice of what pruned lives left; true while there is more. */
-  sweep(): Promise<boolean>;
   /** The keyed hash under which identities are compared inside this book. */
   identityHash(text: string): string;
 }

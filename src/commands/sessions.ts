@@ -31,7 +31,7 @@ export interface RevokedGrants {
 }
 
 /** Grants that one command goes on to read: a record that names them all must stay bounded. The next call does the rest. */
-const FURTHER_GRANTS_MAX = 50_000;
+export const FURTHER_GRANTS_MAX = 50_000;
 /** No limit: the frames of one process, which is never split between two calls. */
 const ALL = 2 ** 31 - 1;
 

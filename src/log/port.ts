@@ -2,7 +2,7 @@
 import type { Observable } from "rxjs";
 import type { Got, Outcome, Submission, Wants } from "./decision.ts";
 import type { LogRecord } from "./record.ts";
-import type { Row, TableDef } from "./rows.ts";
+import type { Key, Row, TableDef } from "./rows.ts";
 
 /** The head of the log: enough to know whether a log continues another. */
 export interface Head {
@@ -82,6 +82,8 @@ export interface Ledger {
   readonly hints$: Observable<unknown>;
   /** Deletes a slice of what pruning hid; true when there is more. */
   sweep(patience?: Patience): Promise<boolean>;
+  /** Deletes those of these rows that pruning hid. It is one slice, so they are to be few. */
+  sweepRows(table: string, keys: readonly Key[], patience?: Patience): Promise<void>;
   /** Folds the log anew and swaps the tables at the end. */
   rebuild(watch?: Watch & Patience): Promise<void>;
   /** Digests of the tables and of a fresh fold of the log through the same position. */

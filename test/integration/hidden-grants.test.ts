@@ -1,22 +1,40 @@
 // Grants of pruned lives that are not swept yet: no list, decision or count knows them, and no sweep takes those of the next life.
 import { describe, expect, test } from "vitest";
+import Database from "better-sqlite3";
 import type { Book } from "../../src/book.ts";
 import { upcast } from "../../src/domain/upcasts.ts";
 import { redecide } from "../../src/history/redecide.ts";
 import type { RawRecord } from "../../src/log/port.ts";
-import { bookPath, byKey, engine, intact, ok, open, raw, refusal, until } from "./support.ts";
+import { atEnd, bookPath, byKey, engine, intact, ok, open, raw, refusal, until } from "./support.ts";
 
 const FOREVER = 9_999_999_999_999;
 const [one, frame, other] = [{ sessionId: "s" }, { sessionId: "s", agentFrameId: "f" }, { sessionId: "t" }];
 
-/** A book whose sweeps fail for as long as they are told to. */
-async function unswept(): Promise<{ book: Book; path: string; sweeps: { fail: boolean } }> {
+interface Unswept {
+  book: Book;
+  path: string;
+  /** Whether sweeps of whole lives are to fail. */
+  sweeps: { fail: boolean };
+  /** How many grants each transaction removed. */
+  slices: number[];
+  /** Called when a transaction is about to begin. */
+  taking: { lock?: () => unknown };
+}
+
+async function unswept(): Promise<Unswept> {
   const sweeps = { fail: false };
+  const taking: Unswept["taking"] = {};
+  const slices: number[] = [];
   const path = bookPath();
   const gate = (label: string): void => {
+    if (label === "BEGIN") {
+      slices.push(0);
+      taking.lock?.();
+    }
+    if (label === "remove grants") slices[slices.length - 1] = (slices.at(-1) ?? 0) + 1;
     if (sweeps.fail && label.startsWith("sweep")) throw Object.assign(new Error("made to fail"), { code: "SQLITE_IOERR" });
   };
-  return { book: await open(path, { gate }), path, sweeps };
+  return { book: await open(path, { gate, lockTimeoutMs: 3_600_000 }), path, sweeps, slices, taking };
 }
 
 async function finished(book: Book, id: string, scopes: readonly { sessionId: string }[], label = "old"): Promise<void> {
@@ -77,7 +95,7 @@ describe("grants of a pruned life, before the sweep", () => {
       preservedProcessIds: ["b"],
       more: false,
     });
-    expect(grantRows(path)).toBe(5); // that of b, and what is hidden still
+    expect(grantRows(path)).toBe(1); // what lay hidden in its way went before
     await intact(book);
   });
 
@@ -135,12 +153,60 @@ describe("deleting a session", () => {
 
   test("finds a live grant behind more hidden ones than a page holds, and lists go past them", async () => {
     const { book, sweeps } = await unswept();
-    for (let i = 0; i < 300; i++) await finished(book, `p${String(i).padStart(3, "0")}`, [one]);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => finished(book, `p${String(i).padStart(3, "0")}`, [one])));
     sweeps.fail = true;
     await book.processes.prune({ updatedBeforeMs: FOREVER });
     await book.processes.register(engine("z"));
     await book.grants.grant(one, "z", {});
     expect((await book.grants.list(one, { limit: 1 })).grants.map(({ process }) => process.id)).toEqual(["z"]);
     expect(await book.grants.deleteSession("s", { limit: 1 })).toMatchObject({ orphanedProcessIds: ["z"], more: false });
+  });
+
+  /** A thousand and more hidden grants, then a live one. */
+  async function inTheWay(): Promise<Unswept> {
+    const made = await unswept();
+    const { book, sweeps } = made;
+    await Promise.all(Array.from({ length: 1_100 }, (_, i) => finished(book, `p${String(i).padStart(4, "0")}`, [one])));
+    sweeps.fail = true;
+    while ((await book.processes.prune({ updatedBeforeMs: FOREVER })).more);
+    await book.processes.register(engine("z"));
+    await book.grants.grant(one, "z", {});
+    made.slices.length = 0;
+    return made;
+  }
+
+  test("removes what lies hidden in its way in slices of their own, and decides without it", async () => {
+    const { book, path, slices } = await inTheWay();
+    expect(await book.grants.deleteSession("s")).toMatchObject({ revokedHandleCount: 1, orphanedProcessIds: ["z"], more: false });
+    expect(slices).toEqual([500, 500, 100, 1]);
+    expect(grantRows(path)).toBe(0);
+    await intact(book);
+  });
+
+  test("waits for the lock no longer than its caller does, at any of its transactions, and does nothing then", async () => {
+    const { book, path, slices, taking } = await inTheWay();
+    const holder = new Database(path);
+    atEnd(() => holder.close());
+    /** Another takes the lock just before the transaction of this number begins. */
+    const takeAt = (transaction: number): void => {
+      if (holder.inTransaction) holder.exec("ROLLBACK");
+      slices.length = 0;
+      taking.lock = () => slices.length === transaction && !holder.inTransaction && holder.exec("BEGIN IMMEDIATE");
+    };
+    takeAt(2);
+    await refusal(book.grants.deleteSession("s", { lockTimeoutMs: 1 }), "store_busy"); // the book's own is an hour
+    takeAt(2);
+    const [reason, given] = [new Error("given up"), new AbortController()];
+    const deleting = book.grants.deleteSession("s", { signal: given.signal });
+    await until("the lock is taken", () => holder.inTransaction);
+    given.abort(reason);
+    await expect(deleting).rejects.toBe(reason);
+    takeAt(1);
+    const closing = refusal(book.grants.deleteSession("s"), "store_closed");
+    await until("the lock is taken", () => holder.inTransaction);
+    await book.close();
+    await closing;
+    holder.exec("ROLLBACK");
+    expect(await (await open(path)).grants.has(one, "z")).toBe(true);
   });
 });

@@ -10,7 +10,7 @@ import type { Got, Outcome, Projector, Submission, Wants } from "../decision.ts"
 import { digestTable, foldThrough, SWEEPS } from "../fold.ts";
 import { systemSubmission, type BookOptions } from "../opening.ts";
 import type { DriftReport, Executed, HeadNow, Ledger, RawRecord, RecordRange, Watch } from "../port.ts";
-import type { Body, Cell, ReadRequest } from "../rows.ts";
+import type { Body, Cell, Key, ReadRequest } from "../rows.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { tablesOf, type MemoryState } from "./memory-store.ts";
 import { MemoryTables } from "./memory-tables.ts";
@@ -129,6 +129,17 @@ export class MemoryLedger implements Ledger {
         return Promise.resolve(true);
     tables.apply({ remove: SWEEPS, key: [life] });
     return Promise.resolve(true);
+  }
+
+  sweepRows(table: string, keys: readonly Key[]): Promise<void> {
+    const tables = tablesOf(this.state, this.parts.tables);
+    const life = this.parts.tables.find(({ name }) => name === table)?.life;
+    for (const key of life === undefined ? [] : keys) {
+      const row = tables.get(table, key);
+      const isHidden = row !== undefined && tables.get(SWEEPS, [row[life as string] as Cell]) !== undefined;
+      if (isHidden) tables.apply({ remove: table, key });
+    }
+    return Promise.resolve();
   }
 
   async rebuild(watch: Watch = {}): Promise<void> {

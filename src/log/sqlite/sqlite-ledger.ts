@@ -8,6 +8,7 @@ import type { Commits } from "../commits.ts";
 import type { Env, Got, Outcome, Projector, Submission, Wants } from "../decision.ts";
 import type { LedgerParts } from "../ledger-parts.ts";
 import { retryBusy } from "../lock.ts";
+import type { Key } from "../rows.ts";
 import type { DriftReport, Executed, Head, HeadNow, Ledger, Patience, RawRecord, RecordRange, Watch } from "../port.ts";
 import { checkHead, type Connection, type ConnectionOptions, type HeadRow } from "./connection.ts";
 import { copyTo } from "./backup.ts";
@@ -15,7 +16,7 @@ import { driftOf } from "./drift.ts";
 import { inOurWords, isBusy, storeFault } from "./driver.ts";
 import { rebuildTables } from "./rebuild.ts";
 import { Standing } from "./standing.ts";
-import { sweepSlice } from "./sweep.ts";
+import { sweepKeys, sweepSlice } from "./sweep.ts";
 import { commitUnknown } from "../unknown-commits.ts";
 import { rawPage } from "./transaction.ts";
 
@@ -193,6 +194,10 @@ export class SqliteLedger implements Ledger {
 
   sweep(patience: Patience = {}): Promise<boolean> {
     return this.retrying("sweep", (connection) => sweepSlice(connection, this.parts), patience);
+  }
+
+  sweepRows(table: string, keys: readonly Key[], patience: Patience = {}): Promise<void> {
+    return this.retrying("sweep", (connection) => sweepKeys(connection, this.parts, table, keys), patience);
   }
 
   rebuild(watch: Watch & Patience = {}): Promise<void> {

@@ -45,7 +45,6 @@ export function fakeBook(ids: readonly string[], system: System = realSystem): F
     clock: systemClock,
     random: systemRandom(),
     system,
-    sweep: () => Promise.resolve(false),
     identityHash: sha256Hex,
     submit(_operation: string, command: Command) {
       book.asked += 1;

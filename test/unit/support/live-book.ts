@@ -32,7 +32,6 @@ export class LiveBook {
     system: realSystem,
     leaseClocks: undefined as never,
     submit: () => Promise.reject(new Error("nothing here writes")),
-    sweep: () => Promise.resolve(false),
     identityHash: () => "hash",
     declared: new Map(),
     hints$: this.hints$,
