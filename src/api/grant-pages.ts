@@ -1,9 +1,10 @@
 // Hides how a page of grants is read in one committed state, bounded by count and by bodies.
 import { isDeedbookError } from "../core/errors.ts";
-import { PAGE_BYTES_MAX, PAGE_LIMIT_MAX } from "../core/limits.ts";
+import { PAGE_BYTES_MAX, PAGE_LIMIT_DEFAULT } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
 import type { Descriptor, Grant, GrantEntry } from "../domain/handles.ts";
 import type { Got, Wants } from "../log/decision.ts";
+import { turn } from "../log/fold.ts";
 import type { Bodies, ReadRequest } from "../log/rows.ts";
 import type { GrantRow, ProcessRow } from "../projections/tables.ts";
 import type { Context } from "./context.ts";
@@ -33,18 +34,28 @@ export interface HolderPage {
   cursor?: string;
 }
 
-/** Grants looked at for one page, at most: of those on live processes it may end early, with its cursor. */
-const LOOKED_AT_MAX = PAGE_LIMIT_MAX;
+/**
+ * Grants looked at in one read, at most, unless the page itself is larger: finished processes and grants of pruned lives may
+ * lie between those that are shown, in any number. A page that has something then ends early, with its cursor; one that has
+ * nothing yet reads on, in another turn of the event loop, so that only the end of a list is empty.
+ */
+const LOOKED_AT_MAX = PAGE_LIMIT_DEFAULT;
 const LOOKED_AT_MIN = 64;
 
-/** The grants of one scope; `live`: only those on running processes. */
+/** The grants of one scope; `live`: only those on running processes. What is on the page is of one committed state. */
 export async function scopePage(context: Context, scopeId: string, asked: PageAsked, live: boolean): Promise<GrantPage> {
-  const shows = (grant: GrantRow, got: Got): boolean => !live || processOf(grant, got)?.state === "running";
+  const shows = (grant: GrantRow, got: Got): boolean =>
+    !isHidden(grant, got) && (!live || processOf(grant, got)?.state === "running");
   const most = Math.max(LOOKED_AT_MAX, asked.limit + 1);
+  let from = asked;
   for (let lookAt = live ? Math.max(LOOKED_AT_MIN, asked.limit + 1) : asked.limit + 1; ; lookAt = Math.min(lookAt * 4, most)) {
-    const got = await context.read((known) => scopeWants(known, scopeId, asked, lookAt, lookAt >= most, shows));
+    const final = lookAt >= most;
+    const got = await context.read((known) => scopeWants(known, scopeId, from, lookAt, final, shows));
     const look = lookOf(got, asked.limit, lookAt, shows);
-    if (look.enough || lookAt >= most) return toPage(asked, look, got);
+    if (look.enough || (final && look.taken.length > 0)) return toPage(asked, look, got);
+    if (look.taken.length > 0 || look.next === undefined) continue; // looks further from where it began
+    from = { ...from, after: [look.next.processId] };
+    await turn();
   }
 }
 
@@ -65,17 +76,24 @@ function scopeWants(
   final: boolean,
   shows: (grant: GrantRow, got: Got) => boolean,
 ): Wants {
-  const from = after === undefined ? {} : { after };
-  const scan: ReadRequest = { scan: "grants", prefix: [scopeId], ...from, limit: lookAt + 1, visible: true };
+  const scan: ReadRequest = { scan: "grants", prefix: [scopeId], ...(after === undefined ? {} : { after }), limit: lookAt + 1 };
   const wants: Record<string, ReadRequest> = { grants: scan };
   const rows = (got["grants"] ?? []) as readonly GrantRow[];
   for (const { processId } of rows.slice(0, lookAt)) wants[`process:${processId}`] = { get: "processes", key: [processId] };
   const first = rows[0];
   if (first === undefined || !Object.hasOwn(got, `process:${first.processId}`)) return wants;
+  const strangers = rows.slice(0, lookAt).filter((grant) => processOf(grant, got)?.lifeId !== grant.lifeId);
+  for (const { lifeId } of strangers) wants[`swept:${lifeId}`] = { get: "sweeps", key: [lifeId] };
+  if (!strangers.every(({ lifeId }) => Object.hasOwn(got, `swept:${lifeId}`))) return wants;
   const look = lookOf(got, limit, lookAt, shows);
   if (look.taken.length > 0 && (look.enough || final))
     wants["bodies"] = { payloads: look.taken.map((grant) => positionsOf(grant, got)), bytesMax: PAGE_BYTES_MAX };
   return wants;
+}
+
+/** Whether a grant is of a life that was pruned, and only waits to be swept. */
+function isHidden(grant: GrantRow, got: Got): boolean {
+  return processOf(grant, got)?.lifeId !== grant.lifeId && got[`swept:${grant.lifeId}`] !== undefined;
 }
 
 function lookOf(got: Got, limit: number, lookAt: number, shows: (grant: GrantRow, got: Got) => boolean): Look {

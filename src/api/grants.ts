@@ -105,7 +105,7 @@ export class Grants {
 
   /**
    * The grants of this very scope (no other frame) with their processes, by process id. A page is of one committed state,
-   * and ends before its bodies pass 16 MiB.
+   * and ends before its bodies pass 16 MiB. It is empty only at the end, or for a limit of 0.
    *
    * @returns `unreadable` lists entries whose bodies are erased or broken; `cursor` is there while there may be more.
    * @throws DeedbookError `input_invalid`, also for a cursor of another list; the `store_*` codes.
@@ -114,7 +114,10 @@ export class Grants {
     return this.page(scope, options, false);
   }
 
-  /** As `list`, but only grants on running processes. A page that looked at 10,000 grants ends early, with its cursor. */
+  /**
+   * As `list`, but only grants on running processes. Where many others lie between them, a page ends early, with its cursor;
+   * empty it is only at the end.
+   */
   async listLive(scope: SessionScope, options?: PageOptions): Promise<GrantPage> {
     return this.page(scope, options, true);
   }

@@ -79,6 +79,34 @@ describe("listLive", () => {
   });
 });
 
+describe("pages of a scope with more in between than one read looks at", () => {
+  const COUNT = 10_100;
+  const id = (i: number): string => `p${String(i).padStart(5, "0")}`;
+
+  it.each(["finished", "pruned"])("are empty only at the end, however many are %s, and are read in slices", async (how) => {
+    const all = Array.from({ length: COUNT }, (_, i) => id(i));
+    const book = fakeBook(all);
+    await book.grants.grant(S1, id(0), {});
+    const [row] = book.world.rows("grants");
+    for (const one of all) book.world.apply({ put: "grants", row: { ...row, processId: one, lifeId: `life of ${one}` } });
+    for (const one of all.slice(0, -1)) {
+      if (how === "finished") book.world.apply({ patch: "processes", key: [one], set: { state: "failed" } });
+      else book.world.apply({ remove: "processes", key: [one] });
+      if (how === "pruned") book.world.apply({ put: "sweeps", row: { lifeId: `life of ${one}`, position: 1 } });
+    }
+    for (const list of ["listLive", ...(how === "pruned" ? ["list"] : [])] as ("list" | "listLive")[]) {
+      const before = book.asked;
+      const page = await book.grants[list](S1, { limit: 10 });
+      expect([ids(page), page.cursor, page.unreadable]).toEqual([[id(COUNT - 1)], undefined, []]);
+      expect(book.asked - before).toBeGreaterThan(10);
+      const patched = all.slice(-1)[0] as string;
+      book.world.apply({ patch: "processes", key: [patched], set: { state: "failed" } });
+      expect(await book.grants.listLive(S1, { limit: 10 })).toEqual({ grants: [], unreadable: [] });
+      book.world.apply({ patch: "processes", key: [patched], set: { state: "running" } });
+    }
+  });
+});
+
 describe("forProcess", () => {
   it("gives all holders by session id, then scope id", async () => {
     const book = fakeBook(["p"]);
