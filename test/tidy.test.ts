@@ -133,6 +133,17 @@ describe("tidy", () => {
     expect(breaches).toEqual([]);
   });
 
+  it("bounds what is kept under texts of callers by characters, not by number alone", () => {
+    // Hot rows are bounded each; lease clocks are kept by tokens, which have 64 characters.
+    const boundOtherwise = ["src/log/sqlite/hot-rows.ts", "src/runtime/lease-clocks.ts"];
+    const caches = sources
+      .filter(({ text }) => text.includes("new LRUCache"))
+      .map(({ path, text }) => ({ path: name(path), text }));
+    const unbounded = caches.filter(({ text }) => !text.includes("maxSize:")).map(({ path }) => path);
+    expect(caches.length).toBeGreaterThan(3);
+    expect(unbounded).toEqual(boundOtherwise);
+  });
+
   it("opens the book's file with fs in one place only, and only before SQLite has it", () => {
     const fs = sources
       .filter(({ path, imports }) => path.includes("/log/") && imports.some(({ from }) => from === "node:fs"))

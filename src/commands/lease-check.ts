@@ -3,10 +3,10 @@ import { DeedbookError } from "../core/errors.ts";
 import { lossOf, type LeaseLossReason, type LeaseState } from "../domain/owners.ts";
 import type { JsonObject } from "../core/json.ts";
 import { OWNERS_CHARS_MAX, OWNERS_MAX } from "../core/limits.ts";
+import { textCache } from "../core/text-cache.ts";
 import { Liveness, type Lease, type LeaseOwner, type PresentedLease, type ReleasedLease } from "../domain/leases.ts";
 import type { Refused } from "../log/decision.ts";
 import type { ProcessRow } from "../projections/tables.ts";
-import { LRUCache } from "lru-cache";
 import { facts } from "./handler.ts";
 
 /** The lease that is held, even if it has lapsed; undefined when it was never held or has been released. */
@@ -25,11 +25,7 @@ export function leaseStateOf(row: ProcessRow): LeaseState {
 }
 
 /** Owners as they were compared with last: the same text is parsed once. They are shared, so they are never given out. */
-const owners = new LRUCache<string, LeaseOwner>({
-  max: OWNERS_MAX,
-  maxSize: OWNERS_CHARS_MAX,
-  sizeCalculation: (_owner, text) => text.length + 1,
-});
+const owners = textCache<LeaseOwner>(OWNERS_MAX, OWNERS_CHARS_MAX);
 
 function heldBy(row: ProcessRow, leaseToken: string): Extract<LeaseState, { held: true }> {
   const { lifeId, leaseFence: lastFence, leaseOwner, leaseClaimedAtMs, leaseExpiresAtMs } = row;

@@ -2,13 +2,13 @@
 import { canonicalJson, type Json, type JsonObject } from "../core/json.ts";
 import { executionScopeId, type ExecutionScope } from "../domain/execution-scopes.ts";
 import { scopeId, type SessionScope } from "../domain/scopes.ts";
-import { REFUSAL_KEYS_MAX, REFUSAL_QUIET_MS } from "../core/limits.ts";
+import { REFUSAL_KEYS_CHARS_MAX, REFUSAL_KEYS_MAX, REFUSAL_QUIET_MS } from "../core/limits.ts";
+import { textCache } from "../core/text-cache.ts";
 import type { Recorded, Submission } from "../log/decision.ts";
 import type { Subject } from "../log/record.ts";
 import type { ReadRequest } from "../log/rows.ts";
 import type { RefusalRow } from "../projections/tables.ts";
 import { facts, recorded } from "./handler.ts";
-import { LRUCache } from "lru-cache";
 
 /** Which refused commands leave a record (0.4). */
 export type RefusalsPolicy = "none" | "fenced" | "all";
@@ -83,7 +83,7 @@ export class RefusalRecorder {
   private readonly policy: RefusalsPolicy;
   private readonly identityHash: (text: string) => string;
   private readonly staged = new Map<string, number>();
-  private readonly suppressed = new LRUCache<string, number>({ max: REFUSAL_KEYS_MAX });
+  private readonly suppressed = textCache<number>(REFUSAL_KEYS_MAX, REFUSAL_KEYS_CHARS_MAX);
 
   constructor(policy: RefusalsPolicy, identityHash: (text: string) => string) {
     this.policy = policy;

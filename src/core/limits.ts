@@ -51,21 +51,23 @@ export const LOCK_BACKOFF_MS_MAX = 16;
 export const POLL_INTERVAL_MS_DEFAULT = 100;
 /** Parsed bodies kept in memory, in characters of JSON text. */
 export const PAYLOAD_CACHE_CHARS_MAX = 4 * 1_024 * 1_024;
-/** Rows that write transactions keep in memory, and the characters of text that one of them may have. */
+/** Rows that write transactions keep in memory, and the characters of text that one of them may have, its key included. */
 export const HOT_ROWS_MAX = 5_000;
 export const HOT_ROW_CHARS_MAX = 4_096;
 /** Lease owners kept parsed, and the characters of their texts together. */
 export const OWNERS_MAX = 1_000;
 export const OWNERS_CHARS_MAX = 1_024 * 1_024;
-/** Compiled payload schemas kept in memory. */
+/** Compiled payload schemas kept in memory, and the characters of their canonical JSON together: also what cannot be used is kept. */
 export const SCHEMA_CACHE_MAX = 500;
+export const SCHEMA_CACHE_CHARS_MAX = 4 * 1_024 * 1_024;
 /** A payload schema that is still usable: its canonical JSON in UTF-8 bytes, and its `$ref` expansions. */
 export const SCHEMA_BYTES_MAX = 64 * 1_024;
 export const SCHEMA_REFS_MAX = 200;
 /** Milliseconds in which repeats of a refusal are only counted. */
 export const REFUSAL_QUIET_MS = 1_000;
-/** Refusals whose repeats are counted at once; the oldest are forgotten first. */
+/** Refusals whose repeats are counted at once, and the characters of their subjects and owners; the oldest are forgotten first. */
 export const REFUSAL_KEYS_MAX = 10_000;
+export const REFUSAL_KEYS_CHARS_MAX = 4 * 1_024 * 1_024;
 /** What a new incarnation of the book adds to the fence floor. */
 export const INCARNATION_FENCE_STEP = 1_000_000;
 /** Milliseconds that the clock may lag behind the log, or jump ahead, before a record says so. */

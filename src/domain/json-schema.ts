@@ -2,9 +2,9 @@
 import { Ajv, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { LRUCache } from "lru-cache";
 import { canonicalJson, hasLoneSurrogate, type Json, type JsonObject } from "../core/json.ts";
-import { SCHEMA_BYTES_MAX, SCHEMA_CACHE_MAX } from "../core/limits.ts";
+import { SCHEMA_BYTES_MAX, SCHEMA_CACHE_CHARS_MAX, SCHEMA_CACHE_MAX } from "../core/limits.ts";
+import { textCache } from "../core/text-cache.ts";
 import { checkRefs, findPlaces, isObject, UnusableSchema, type Dialect } from "./schema-places.ts";
 import { expandRefs } from "./schema-refs.ts";
 import { rewriteSchema } from "./schema-rewrite.ts";
@@ -20,7 +20,7 @@ type Check = (payload: Json) => SchemaVerdict;
 const REASON_CHARS_MAX = 1_000;
 const FITS: SchemaVerdict = { ok: true };
 const UNUSABLE = "the schema cannot be used: ";
-const checks = new LRUCache<string, Check>({ max: SCHEMA_CACHE_MAX });
+const checks = textCache<Check>(SCHEMA_CACHE_MAX, SCHEMA_CACHE_CHARS_MAX);
 
 /**
  * Judges a payload by a JSON Schema (1.5.5): Draft 7 unless `$schema` names 2019-09 or 2020-12; `{}` and `true` accept

@@ -60,12 +60,13 @@ export class HotRows {
     const row: Record<string, Cell> = { ...known.row };
     for (const column in set) row[column] = set[column] as Cell;
     for (const column in add) row[column] = (row[column] as number) + (add[column] as number);
-    if (isSmall(row)) known.row = row;
-    else this.rows.delete(nameOf(table, key)); // it has grown too long to be kept
+    const name = nameOf(table, key);
+    if (isSmall(name, row)) known.row = row;
+    else this.rows.delete(name); // it has grown too long to be kept
   }
 
   private keep(name: string, row: Row | undefined): void {
-    if (row === undefined || isSmall(row)) this.rows.set(name, { row });
+    if (isSmall(name, row)) this.rows.set(name, { row });
     else this.rows.delete(name);
   }
 }
@@ -75,9 +76,9 @@ function nameOf(table: string, key: Key): string {
   return key.length === 1 ? `${table}\0${key[0]}` : `${table}\0${key.join("\0")}`;
 }
 
-/** A row with long texts is read again each time, so that the number of rows bounds the memory. */
-function isSmall(row: Row): boolean {
-  let size = 0;
+/** A row with long texts is read again each time, so that the number of rows bounds the memory; so is one that is not there. */
+function isSmall(name: string, row: Row = {}): boolean {
+  let size = name.length;
   for (const column in row) {
     const cell = row[column];
     if (typeof cell === "string") size += cell.length;
