@@ -118,7 +118,7 @@ describe("docs/errors.md", () => {
 
   it("names the details of each code as they are", () => {
     const told = Object.fromEntries(rows.map(([code, , details]) => [quoted(code ?? "")[0], quoted(details ?? "")]));
-    const codes = [...membersOf("src/core/errors.ts", "ErrorDetails")];
+    const codes = [...membersOf("src/core/error-details.ts", "ErrorDetails")];
     expect(told).toEqual(
       Object.fromEntries(codes.map(([code, type]) => [code, [...namesOf((type as ts.TypeLiteralNode).members).keys()]])),
     );
