@@ -128,9 +128,9 @@ export async function completeWithLease(
     lease: presented,
     awaitOutput: output,
   } as CompleteWithLease;
-  const accepted = await submitAppend(context, "processes.completeWithLease", command, call);
-  // The lease ended with the process: whoever renews it stops, and nobody has lost anything.
-  if (accepted.kind === "recorded") context.leaseClocks.ended(presented.leaseToken);
+  const accepted = await context.leaseClocks.whileEnding(presented.leaseToken, () =>
+    submitAppend(context, "processes.completeWithLease", command, call),
+  );
   return { process: recordOf(accepted), ...(await appendResult(context, command.processId, accepted)) };
 }
 

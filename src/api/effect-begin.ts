@@ -27,10 +27,15 @@ export async function beginEffect(
   const kind = checked.command.type;
   if (isBuiltIn(kind)) throw new DeedbookError("effect_executor_mismatch", { kind });
   const request = await calls.request(checked, "fit", options);
-  const got = await claimOrReplay(parts, request);
+  const got = await parts.track(claimOrReplay(parts, request));
   if (got.kind === "busy") return got;
   if (got.kind === "replayed") return { kind: "replayed", outcome: replayed(request, got.recorded) };
-  return { kind: "claimed", claim: new EffectClaim(parts, new EffectRun(parts, request, got), kind) };
+  const run = new EffectRun(parts, request, got);
+  if (run.signal.aborted) {
+    await parts.track(run.giveBack("aborted"));
+    throw run.signal.reason; // the caller had gone while the claim was written
+  }
+  return { kind: "claimed", claim: new EffectClaim(parts, run, kind) };
 }
 
 /**

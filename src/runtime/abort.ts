@@ -19,6 +19,21 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   };
 }
 
+/** Settles like `work`, or rejects at once with the reason of the signal; nothing is left behind. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  let stop: (() => void) | undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = onAbort(signal, () => reject(signal.reason as Error));
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    stop?.();
+  }
+}
+
 function listen(signal: AbortSignal): Callbacks {
   const all = new Set<() => void>();
   const listener = (): void => {

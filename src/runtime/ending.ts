@@ -10,17 +10,19 @@ export type Ended<T> =
 
 /**
  * Runs `work` under a signal. Whoever comes first decides: the end of the work, or the abort of the signal. Then the work has
- * `graceMs` to settle; what it returns or throws is dropped, and `later` settles when it does.
+ * `graceMs` to settle; what it returns or throws is dropped, and `later` settles when it does. Under a signal that has
+ * aborted already it is not begun.
  */
 export async function endable<T>(clock: Clock, signal: AbortSignal, graceMs: number, work: () => Promise<T>): Promise<Ended<T>> {
+  if (signal.aborted) return { kind: "aborted", reason: signal.reason as unknown, settled: true, later: Promise.resolve() };
   const done = work().then(
     (value): Ended<T> => ({ kind: "returned", value }),
     (error: unknown): Ended<T> => ({ kind: "threw", error }),
   );
   let stop: (() => void) | undefined;
   const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else stop = onAbort(signal, () => resolve(undefined));
+    stop = onAbort(signal, () => resolve(undefined));
+    if (signal.aborted) resolve(undefined); // by the work itself, before its first await
   });
   const first = await Promise.race([done, aborted]);
   stop?.();

@@ -2,15 +2,19 @@
 import { leaseOf } from "../commands/lease-check.ts";
 import type { ClaimLease, ClaimReply, DeathEvidence, ReclaimLease } from "../commands/leases.ts";
 import { ABORT_GRACE_MS_DEFAULT } from "../core/limits.ts";
+import { sameIncarnation } from "../domain/owners.ts";
 import { leaseTimings, type LeaseTimings } from "../domain/lease-timings.ts";
 import type { Lease, LeaseOwner } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { instantOf } from "./deadline.ts";
+import { orAborted } from "./abort.ts";
 import { Abortable, endable } from "./ending.ts";
-import { heldBy, LeaseKeeper, nameOf, plain, type Acquired, type HeldLease } from "./lease-keeper.ts";
+import { placesOf, type HoldingPlace } from "./holding-places.ts";
+import { LeaseKeeper, plain, type Acquired, type HeldLease } from "./lease-keeper.ts";
 import { definitelyDead } from "./liveness.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { topicOf } from "./topics.ts";
+import { settled } from "./unknown-commits.ts";
 import { waitFor } from "./waiting.ts";
 
 export interface HoldOptions {
@@ -36,6 +40,12 @@ export interface Held {
   signal: AbortSignal;
 }
 
+type Wanted = Pick<Lease, "processId" | "owner">;
+
+interface Busy {
+  holder: Lease;
+}
+
 export type HoldResult<T> = { kind: "held"; value: T } | { kind: "busy"; holder: Lease };
 
 export async function hold<T>(
@@ -47,9 +57,12 @@ export async function hold<T>(
 ): Promise<HoldResult<T>> {
   const timings = leaseTimings(options, parts.timings);
   options.signal?.throwIfAborted();
-  const acquired = await acquire(parts, processId, owner, timings, options);
-  if ("holder" in acquired) return { kind: "busy", holder: acquired.holder };
-  return { kind: "held", value: await parts.track(holding(parts, acquired, timings, options, fn)) };
+  const held = async (): Promise<HoldResult<T>> => {
+    const acquired = await acquire(parts, { processId, owner }, timings, options);
+    if ("holder" in acquired) return { kind: "busy", holder: acquired.holder };
+    return { kind: "held", value: await holding(parts, acquired, timings, options, fn) };
+  };
+  return parts.track(held());
 }
 
 /** Runs work under a lease that was acquired. */
@@ -66,7 +79,7 @@ export async function holding<T>(
     const graceMs = options.abortGraceMs ?? ABORT_GRACE_MS_DEFAULT;
     const ended = await endable(parts.clock, run.signal, graceMs, async () => fn({ lease: keeper.lease, signal: run.signal }));
     // What has not settled may still work under the lease: it is left to lapse, not handed on.
-    if (ended.kind === "aborted" && !ended.settled) keeper.leave();
+    if (ended.kind === "aborted" && !ended.settled) keeper.leaveTo(ended.later);
     else await keeper.end();
     if (ended.kind === "returned") return ended.value;
     throw ended.kind === "threw" ? ended.error : ended.reason;
@@ -75,53 +88,86 @@ export async function holding<T>(
   }
 }
 
-async function acquire(
-  parts: RuntimeParts,
-  processId: string,
-  owner: LeaseOwner,
-  { ttlMs }: LeaseTimings,
-  options: HoldOptions,
-): Promise<Acquired | { holder: Lease }> {
+async function acquire(parts: RuntimeParts, of: Wanted, timings: LeaseTimings, options: HoldOptions): Promise<Acquired | Busy> {
   const { signal, timeoutMs, wait = false } = options;
-  const first = await attempt(parts, processId, owner, ttlMs, options);
+  const first = await attempt(parts, of, timings.ttlMs, options);
   if (!("holder" in first) || !wait) return first;
   let retryAtMs = first.holder.expiresAtMs;
   const check = async (): Promise<{ value: Acquired } | undefined> => {
-    const next = await attempt(parts, processId, owner, ttlMs, options);
+    const next = await attempt(parts, of, timings.ttlMs, options);
     if (!("holder" in next)) return { value: next };
     retryAtMs = next.holder.expiresAtMs;
     return undefined;
   };
   return waitFor({
     operation: "leases.hold",
-    hints$: parts.topics.on([topicOf.process(processId)]),
+    hints$: parts.topics.on([topicOf.process(of.processId)]),
     closed: parts.closed,
     clock: parts.clock,
     signal,
     timeoutMs,
     check,
+    late: (looking) => void parts.track(releaseLate(parts, timings, looking)),
     untilMs: async () => retryAtMs - (await parts.nowMs()),
   });
 }
 
-/** Claims; where that is busy and asked for, reclaims on what was seen. */
-async function attempt(
+/** The caller had gone when the claim was written: it is released, and the next one has it at once. */
+async function releaseLate(
   parts: RuntimeParts,
-  processId: string,
-  owner: LeaseOwner,
+  timings: LeaseTimings,
+  looking: Promise<{ value: Acquired } | undefined>,
+): Promise<void> {
+  const found = await looking.catch(() => undefined);
+  if (found !== undefined) await new LeaseKeeper(parts, found.value, timings).end();
+}
+
+/** Claims; where that is busy and asked for, reclaims on what was seen. */
+async function attempt(parts: RuntimeParts, of: Wanted, ttlMs: number, options: HoldOptions): Promise<Acquired | Busy> {
+  const places = placesOf(parts.leaseClocks);
+  const place = places.at(of) === undefined ? places.take(of) : await placeFor(parts, of, options.signal);
+  if ("holder" in place) return place;
+  try {
+    const answer = await claimed(parts, of, ttlMs, options);
+    if ("holder" in answer) place.free();
+    return "holder" in answer ? answer : { ...answer, place };
+  } catch (error) {
+    place.free();
+    throw error;
+  }
+}
+
+/**
+ * The same owner's claim gives a lease that it has already. So whoever holds it through this book, or is about to, keeps its
+ * place; it ends with the work, or with the lease: after that a claim gives another one, which fences the first off.
+ */
+async function placeFor(parts: RuntimeParts, of: Wanted, signal: AbortSignal | undefined): Promise<HoldingPlace | Busy> {
+  const places = placesOf(parts.leaseClocks);
+  for (;;) {
+    const other = places.at(of);
+    if (other === undefined) return places.take(of);
+    await orAborted(other.answered, signal);
+    const holder = await leaseOfProcess(parts, of.processId);
+    const nowMs = await parts.nowMs();
+    if (places.at(of) !== other) continue;
+    const isLive = holder !== undefined && sameIncarnation(holder.owner, of.owner) && holder.expiresAtMs > nowMs;
+    return isLive ? { holder } : places.take(of);
+  }
+}
+
+async function claimed(
+  parts: RuntimeParts,
+  { processId, owner }: Wanted,
   ttlMs: number,
   { signal, reclaim = false }: HoldOptions,
-): Promise<Acquired | { holder: Lease }> {
+): Promise<Acquired | Busy> {
   const call = signal === undefined ? {} : { signal };
-  if (heldBy(parts).has(nameOf({ processId, owner }))) {
-    const holder = await leaseOfProcess(parts, processId);
-    if (holder !== undefined) return { holder };
-  }
   const asked = instantOf(parts.clock);
   const claim: ClaimLease = { type: "lease.claim", processId, owner, ttlMs };
-  const claimed = (await parts.submit("leases.hold", claim, call)).reply as ClaimReply;
-  if (claimed.kind === "acquired") return { lease: claimed.lease, asked };
-  const { holder } = claimed;
+  const answer = await settled(parts, ttlMs, asked, () => parts.submit("leases.hold", claim, call));
+  const reply = answer.reply as ClaimReply;
+  if (reply.kind === "acquired") return { lease: reply.lease, asked };
+  const { holder } = reply;
   if (!reclaim || !definitelyDead(holder.owner, owner, parts.system)) return { holder };
   const taken = await reclaimFrom(parts, processId, owner, holder, ttlMs);
   return taken ?? { holder };

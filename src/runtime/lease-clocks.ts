@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { Subscription } from "rxjs";
 import type { Clock } from "../core/clock.ts";
-import { DeedbookError } from "../core/errors.ts";
+import { DeedbookError, isDeedbookError } from "../core/errors.ts";
 import { LEASE_CLOCKS_MAX, RENEWAL_CHECK_MS_MAX } from "../core/limits.ts";
 import type { Lease, PresentedLease } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
@@ -36,6 +36,7 @@ export class LeaseClocks {
   private readonly known = new LRUCache<string, Deadline>({ max: LEASE_CLOCKS_MAX });
   private readonly followed = new Map<string, Followed>();
   private readonly keepers = new Map<string, () => void>();
+  private readonly endings = new Map<string, { count: number; lost: DeedbookError | undefined }>();
 
   constructor(parts: LeaseClocksParts) {
     this.parts = parts;
@@ -43,13 +44,38 @@ export class LeaseClocks {
 
   /** A claim or renewal was accepted, that was submitted at that instant. */
   accepted({ leaseToken }: Pick<Lease, "leaseToken">, asked: Instant, ttlMs: number): void {
-    const deadline = this.known.get(leaseToken);
-    if (deadline !== undefined) deadline.moved(asked, ttlMs);
-    else this.known.set(leaseToken, new Deadline(this.parts.clock, asked, ttlMs));
+    const deadline = this.followed.get(leaseToken)?.deadline ?? this.known.get(leaseToken);
+    deadline?.moved(asked, ttlMs);
+    this.known.set(leaseToken, deadline ?? new Deadline(this.parts.clock, asked, ttlMs));
+  }
+
+  /**
+   * Runs a command by which the holder itself ends the lease. Until it is answered, a renewal that comes after it and finds
+   * the lease released tells no loss; once it was accepted, nobody has lost anything.
+   */
+  async whileEnding<T>(leaseToken: string, command: () => Promise<T>): Promise<T> {
+    const ending = this.endings.get(leaseToken) ?? { count: 0, lost: undefined };
+    this.endings.set(leaseToken, ending);
+    ending.count += 1;
+    try {
+      const answer = await command();
+      ending.lost = undefined;
+      this.ended(leaseToken);
+      return answer;
+    } finally {
+      ending.count -= 1;
+      if (ending.count === 0) this.endings.delete(leaseToken);
+      if (ending.lost !== undefined) this.over(leaseToken, ending.lost);
+    }
   }
 
   /** The lease is over for sure: refused, released, ended. */
   over(leaseToken: string, reason: DeedbookError): void {
+    const ending = this.endings.get(leaseToken);
+    if (ending !== undefined && isReleased(reason)) {
+      ending.lost = reason;
+      return;
+    }
     this.known.delete(leaseToken);
     const one = this.followed.get(leaseToken);
     if (one !== undefined) this.tell(one, reason);
@@ -146,6 +172,10 @@ export class LeaseClocks {
     if (row.leaseToken === null) return;
     if (row.state !== "running") this.tell(one, new DeedbookError("process_terminal", { processId, status: row.state }));
   }
+}
+
+function isReleased(reason: unknown): boolean {
+  return isDeedbookError(reason, "lease_lost") && reason.details.reason === "released";
 }
 
 export function lossOf(

@@ -6,6 +6,7 @@ import type { Lease } from "../domain/leases.ts";
 import { instantOf, type Instant } from "./deadline.ts";
 import { publishLease } from "./diagnostics.ts";
 import { lossOf } from "./lease-clocks.ts";
+import { placesOf, type HoldingPlace } from "./holding-places.ts";
 import type { RuntimeParts } from "./parts.ts";
 import { Renewal } from "./renewal.ts";
 
@@ -16,19 +17,8 @@ export type HeldLease = Lease & AsyncDisposable;
 export interface Acquired {
   lease: Lease;
   asked: Instant;
-}
-
-/** Which process and incarnation each open book holds: a second hold would free the first one's lease at its end. */
-const heldIn = new WeakMap<object, Set<string>>();
-
-export function nameOf({ processId, owner }: Pick<Lease, "processId" | "owner">): string {
-  return JSON.stringify([processId, owner.ownerId, owner.incarnationId]);
-}
-
-export function heldBy(parts: RuntimeParts): Set<string> {
-  const held = heldIn.get(parts.leaseClocks) ?? new Set();
-  heldIn.set(parts.leaseClocks, held);
-  return held;
+  /** That it was claimed for; without one the keeper takes it. */
+  place?: HoldingPlace;
 }
 
 /** Keeps one lease: renews it, tells when it is lost, releases it once. */
@@ -39,13 +29,15 @@ export class LeaseKeeper {
   private readonly renewal: Renewal;
   private readonly stopFollowing: () => void;
   private readonly stopKeeping: () => void;
+  private readonly place: HoldingPlace;
   private over = false;
 
-  constructor(parts: RuntimeParts, { lease, asked }: Acquired, timings: LeaseTimings) {
+  constructor(parts: RuntimeParts, { lease, asked, place }: Acquired, timings: LeaseTimings) {
     this.parts = parts;
+    this.place = place ?? placesOf(parts.leaseClocks).take(lease);
+    this.place.claimed();
     this.lease = { ...lease, [Symbol.asyncDispose]: () => this.end() };
     const { leaseToken } = lease;
-    heldBy(parts).add(nameOf(lease));
     parts.leaseClocks.accepted(lease, asked, timings.ttlMs);
     this.stopFollowing = parts.leaseClocks.follow(lease, asked, timings.ttlMs, (reason) => this.lose(reason));
     this.stopKeeping = parts.leaseClocks.kept(leaseToken, () => this.leave());
@@ -83,8 +75,20 @@ export class LeaseKeeper {
   /** Ends the renewal alone: the lease has ended already, or is left to lapse. */
   leave(): void {
     if (this.over) return;
+    this.drop();
+    this.place.free();
+  }
+
+  /** Leaves the lease to lapse while work goes on that has not settled: until it has, nobody is given the same lease again. */
+  leaveTo(work: Promise<unknown>): void {
+    if (this.over) return;
+    this.drop();
+    const free = (): void => this.place.free();
+    work.then(free, free);
+  }
+
+  private drop(): void {
     this.over = true;
-    heldBy(this.parts).delete(nameOf(this.lease));
     this.renewal.stop();
     this.stopFollowing();
     this.stopKeeping();

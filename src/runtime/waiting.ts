@@ -12,6 +12,8 @@ export interface WaitOptions<T> extends VigilOptions {
   timeoutMs?: number | undefined;
   /** Milliseconds until it is worth looking again without a hint; asked after each look. Absent: only hints. */
   untilMs?: (() => Promise<number>) | undefined;
+  /** Given the look that was under way when the wait ended from outside: for looks that take something. */
+  late?: ((looking: Promise<{ value: T } | undefined>) => void) | undefined;
 }
 
 /**
@@ -31,7 +33,11 @@ export async function waitFor<T>(options: WaitOptions<T>): Promise<T> {
     for (;;) {
       vigil.check();
       vigil.hush();
-      const found = await vigil.until(check());
+      const looking = check();
+      const found = await vigil.until(looking).catch((error: unknown) => {
+        options.late?.(looking);
+        throw error;
+      });
       if (found !== undefined) return found.value;
       if (timeoutMs === 0) throw new DeedbookError("wait_timeout", { afterMs: timeoutMs });
       await (untilMs === undefined ? vigil.rings() : either(vigil, options.clock, await vigil.until(untilMs())));

@@ -9,21 +9,23 @@ const TURN = { type: "turn", sessionId: "s", turnId: "t" } as const;
 /** A book whose gate fails from the n-th time on that a label comes, so many times. */
 async function faulty(options: { effects?: { ttlMs: number } } = {}): Promise<{
   book: Book;
-  fail: (label: string, nth: number, times: number, code: keyof typeof CODES) => void;
+  fail: (label: string, nth: number, times: number, code: keyof typeof CODES, failing?: () => void) => void;
 }> {
-  let armed: { label: string; from: number; to: number; code: string } | undefined;
+  let armed: { label: string; from: number; to: number; code: string; failing: () => void } | undefined;
   let seen = 0;
   const gate = (label: string): void => {
     if (armed?.label !== label) return;
     seen += 1;
-    if (seen >= armed.from && seen < armed.to) throw Object.assign(new Error("made to fail"), { code: armed.code });
+    if (seen < armed.from || seen >= armed.to) return;
+    armed.failing();
+    throw Object.assign(new Error("made to fail"), { code: armed.code });
   };
   const book = await open(bookPath(), { gate, ...options });
   return {
     book,
-    fail(label, nth, times, code) {
+    fail(label, nth, times, code, failing = () => undefined) {
       seen = 0;
-      armed = { label, from: nth, to: nth + times, code: CODES[code] };
+      armed = { label, from: nth, to: nth + times, code: CODES[code], failing };
     },
   };
 }
@@ -49,6 +51,27 @@ describe("a step whose store fails", () => {
     expect(calls).toBe(1);
     await intact(book);
   });
+
+  test.each(["unfenced", "fenced"] as const)(
+    "in doubt when its caller leaves (%s) is given back if it was claimed",
+    async (scope) => {
+      const { book, fail } = await faulty();
+      await book.processes.register(engine("p"));
+      const claim = await book.leases.claim("p", owner("A"), 600_000);
+      if (claim.kind !== "acquired") throw new Error("busy");
+      const { lease } = claim;
+      const fenced = { type: "process", processId: "p" } as const;
+      const effects = scope === "fenced" ? book.effects.scope(fenced, { lease }) : book.effects.scope(TURN);
+      for (const label of ["COMMIT", "COMMIT:done"]) {
+        const stop = new AbortController();
+        fail(label, 1, 1, "ioerr", () => stop.abort(new Error("enough")));
+        const call = effects.run(label, () => expect.fail("executed"), { signal: stop.signal }).catch((error: unknown) => error);
+        expect(await call).toMatchObject({ message: "enough" });
+        expect(await effects.run(label, () => "mine", { timeoutMs: 5_000 })).toBe("mine");
+      }
+      await intact(book);
+    },
+  );
 
   test("while recording, on a full disk, is tried again until there is room", async () => {
     const { book, fail } = await faulty();

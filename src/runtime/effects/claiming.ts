@@ -1,31 +1,19 @@
 // Hides how a caller gets what is recorded of an effect, or the right to execute it, waiting while somebody else does.
 import type { ClaimEffect, ClaimEffectReply, EffectHolder } from "../../commands/effect-claims.ts";
-import { DeedbookError, isDeedbookError } from "../../core/errors.ts";
+import { DeedbookError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { divergence, sideOf } from "../../domain/divergence.ts";
 import { unsigned } from "../../domain/envelopes.ts";
 import { instantOf, type Instant } from "../deadline.ts";
 import { isMismatchHeard, publishEffect, publishMismatch } from "../diagnostics.ts";
-import type { RuntimeParts } from "../parts.ts";
+import type { Accepted, RuntimeParts } from "../parts.ts";
 import { topicOf } from "../topics.ts";
+import { settled } from "../unknown-commits.ts";
 import { waitFor } from "../waiting.ts";
+import { giveBackUnknown } from "./giving-back.ts";
 import { lookAt, type Recorded, type Seen } from "./looking.ts";
 import type { EffectRequest } from "./request.ts";
-
-/** The right to execute an effect, as it was given. */
-export interface Claimed {
-  kind: "claimed";
-  leaseToken: string;
-  /** When it was asked for, by the local clocks. */
-  asked: Instant;
-  attempt: number;
-  dueAtMs: number | undefined;
-  /** Of a fenced claim: that of the process lease. */
-  expiresAtMs: number;
-  /** The book's time of the claim. */
-  at: number;
-  lifeId: string | undefined;
-}
+import { EffectRun, type Claimed } from "./run.ts";
 
 export type Got = Claimed | { kind: "replayed"; recorded: Recorded; lifeId: string } | { kind: "busy"; holder: EffectHolder };
 
@@ -52,6 +40,7 @@ export async function claimOrReplay(parts: RuntimeParts, request: EffectRequest)
         holder = next.holder;
         return undefined;
       },
+      late: (looking) => void parts.track(giveBackLate(parts, request, looking)),
       untilMs: async () => holder.expiresAtMs - (await parts.nowMs()),
     });
   } finally {
@@ -115,9 +104,9 @@ async function claim(parts: RuntimeParts, request: EffectRequest): Promise<Got |
   };
   const asked = instantOf(parts.clock);
   const call = { ...request.call, ...(signal === undefined ? {} : { signal }) };
-  const { reply: answer, at } = await settled(parts, timings.ttlMs, asked, () =>
-    parts.submit("effects.execute", submission, call),
-  );
+  const inDoubt = (): void => void parts.track(giveBackInDoubt(parts, request, leaseToken, asked));
+  const submit = (): Promise<Accepted> => parts.submit("effects.execute", submission, call);
+  const { reply: answer, at } = await settled(parts, timings.ttlMs, asked, submit, inDoubt);
   const reply = answer as ClaimEffectReply;
   const { replayKey } = address;
   if (reply.kind === "final") return undefined;
@@ -131,20 +120,25 @@ async function claim(parts: RuntimeParts, request: EffectRequest): Promise<Got |
   return { kind: "claimed", leaseToken, asked, attempt, dueAtMs, expiresAtMs, at, lifeId };
 }
 
-/** After a commit of which nobody knows, the very same command tells: it was claimed by it, or is claimed now (2.11, line 7). */
-async function settled<T>(parts: RuntimeParts, ttlMs: number, asked: Instant, submit: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await submit();
-    } catch (error) {
-      const isOver = parts.clock.monotonic() - asked.monotonicMs >= ttlMs;
-      if (!isDeedbookError(error, "commit_unknown") || isOver || parts.closed.aborted) throw error;
-    }
-    await parts.clock.sleep(UNKNOWN_RETRY_MS);
-  }
+/** A fenced claim would live as long as its lease, and an unfenced one for its own time, though nobody has it. */
+async function giveBackInDoubt(parts: RuntimeParts, request: EffectRequest, leaseToken: string, asked: Instant): Promise<void> {
+  const { address, hash: envelopeHash, timings, call } = request;
+  const { lease } = address;
+  const leftMs = (): number =>
+    (lease === undefined ? undefined : parts.leaseClocks.leftMs(lease.leaseToken)) ??
+    asked.monotonicMs + timings.ttlMs - parts.clock.monotonic();
+  await giveBackUnknown(parts, { ...address, envelopeHash, ownerId: parts.ownerId, leaseToken }, call, leftMs);
 }
 
-const UNKNOWN_RETRY_MS = 10;
+/** The caller had gone when the claim was written: it is given back, and the next one has it at once. */
+async function giveBackLate(
+  parts: RuntimeParts,
+  request: EffectRequest,
+  looking: Promise<{ value: Got } | undefined>,
+): Promise<void> {
+  const found = await looking.catch(() => undefined);
+  if (found?.value.kind === "claimed") await new EffectRun(parts, request, found.value).giveBack("aborted");
+}
 
 function mismatchOf({ scopeId, hash, envelope, address }: EffectRequest, seen: Seen): DeedbookError {
   const { count, first } = divergence(seen.envelope, asJson(envelope));

@@ -49,13 +49,21 @@ export async function executeEffect(
 ): Promise<Outcome> {
   request.signal?.throwIfAborted();
   request.scopeSignal?.throwIfAborted();
+  return parts.track(claimedOrReplayed(parts, request, executor));
+}
+
+async function claimedOrReplayed(
+  parts: RuntimeParts & RegistryPort,
+  request: EffectRequest,
+  executor: ExecutorFunction | undefined,
+): Promise<Outcome> {
   const got = await claimOrReplay(parts, request);
   if (got.kind === "replayed") {
     if (request.kind === "awaitSignal" && !request.strict && !parts.readOnly) await catchUp(parts, request, got.lifeId);
     return replayed(request, got.recorded);
   }
   if (got.kind === "busy") return unreachable(got as never);
-  return parts.track(underClaim(parts, new EffectRun(parts, request, got), executor));
+  return underClaim(parts, new EffectRun(parts, request, got), executor);
 }
 
 /** What a crash left out of the notes for people is made up for by the next call that finds the effect final. */
@@ -99,7 +107,7 @@ async function underClaim(
     isBuiltIn(kind) ? builtIn(parts, run) : executed(parts, run, executor as ExecutorFunction, kind);
   // Once handed to the ledger, a command of the registry runs to its answer, which is then recorded (2.6).
   const { command } = request.envelope;
-  if (command.type === "process" && command.command.op !== "await") return ending(run, await work());
+  if (command.type === "process" && command.command.op !== "await" && !run.signal.aborted) return ending(run, await work());
   const ended = await endable(parts.clock, run.signal, request.abortGraceMs, work);
   switch (ended.kind) {
     case "returned":

@@ -1,20 +1,32 @@
 // One claim of an effect while it is executed: renewed beside it, aborted when it is lost, ended once.
-import type { FinalizeEffect, FinalizeReply, GiveBackEffect, GiveBackReason, RenewEffect } from "../../commands/effect-ends.ts";
+import type { FinalizeEffect, FinalizeReply, GiveBackReason, RenewEffect } from "../../commands/effect-ends.ts";
 import type { ClaimedEffect } from "../../commands/effect-state.ts";
 import { DeedbookError } from "../../core/errors.ts";
 import { endText, type End } from "../../domain/outcomes.ts";
 import { idempotencyKey } from "../../domain/executors.ts";
-import { Deadline } from "../deadline.ts";
+import { Deadline, type Instant } from "../deadline.ts";
 import { publishEffect } from "../diagnostics.ts";
 import { Abortable } from "../ending.ts";
 import type { RuntimeParts } from "../parts.ts";
 import { Renewal } from "../renewal.ts";
 import { isPassingFault, isStoreFault } from "../store-faults.ts";
-import type { Claimed } from "./claiming.ts";
+import { giveBackClaim, RETRY_MS } from "./giving-back.ts";
 import type { EffectRequest } from "./request.ts";
 
-/** Milliseconds between two tries to end a claim while the store fails. */
-const RETRY_MS = 20;
+/** The right to execute an effect, as it was given. */
+export interface Claimed {
+  kind: "claimed";
+  leaseToken: string;
+  /** When it was asked for, by the local clocks. */
+  asked: Instant;
+  attempt: number;
+  dueAtMs: number | undefined;
+  /** Of a fenced claim: that of the process lease. */
+  expiresAtMs: number;
+  /** The book's time of the claim. */
+  at: number;
+  lifeId: string | undefined;
+}
 
 export class EffectRun {
   readonly request: EffectRequest;
@@ -100,18 +112,10 @@ export class EffectRun {
   async giveBack(reason: GiveBackReason): Promise<void> {
     if (this.ended) return;
     this.stop();
-    const command: GiveBackEffect = { type: "effect.giveBack", ...this.asClaimed(), reason };
-    for (;;) {
-      try {
-        await this.parts.submit("effects.giveBack", command, this.request.call);
-        publishEffect({ type: "givenBack", ...this.named(), attempt: this.claimed.attempt });
-        return;
-      } catch (error) {
-        const again = this.request.address.lease !== undefined && isPassingFault(error) && this.leftMs() > 0;
-        if (!again || this.parts.closed.aborted) return;
-      }
-      await this.parts.clock.sleep(RETRY_MS);
-    }
+    const fenced = this.request.address.lease !== undefined;
+    const leftMs = (): number => (fenced ? this.leftMs() : 0);
+    if (await giveBackClaim(this.parts, this.asClaimed(), reason, this.request.call, leftMs))
+      publishEffect({ type: "givenBack", ...this.named(), attempt: this.claimed.attempt });
   }
 
   /** Renews no more, though the claim may still be given back. */
