@@ -96,7 +96,7 @@ export {
 } from "./pure.ts";
 export { canonicalEnvelope, envelope } from "./domain/envelopes.ts";
 export { takeOutcome } from "./domain/outcomes.ts";
-export { effectIds, replayKeys } from "./domain/replay-keys.ts";
+export { effectIds, replayKeys } from "./pure-keys.ts";
 export { prepareRegistration, registrationHash } from "./domain/registration.ts";
 export { checkedOriginatorScopeId as originatorScopeId, checkedScopeId as scopeId } from "./domain/scopes.ts";
 export { localOwner } from "./local-owner.ts";

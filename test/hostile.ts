@@ -33,6 +33,7 @@ export const HOSTILE: Record<string, () => unknown> = {
     revoke();
     return proxy;
   },
+  "a proxy that throws at everything": () => new Proxy({}, new Proxy({}, { get: () => throwing })),
   "a lone surrogate": () => "\ud800",
   map: () => new Map([["type", "external"]]),
 };

@@ -72,10 +72,21 @@ export interface Context {
 const CALL_KEYS: ReadonlySet<string> = new Set(["meta", "lockTimeoutMs", "signal"]);
 const LeaseOption = z.strictObject({ lease: PresentedLease.optional(), ifLife: Id.optional() });
 
+/** Options that a method takes apart before they are checked: at least they are an object. */
+export function membersOf<T extends object>(options: T | undefined): Partial<T> {
+  if (options === undefined) return {};
+  if (!isOptions(options)) throw invalidOptions(options);
+  return options;
+}
+
+function isOptions(given: unknown): given is object {
+  return typeof given === "object" && given !== null && !Array.isArray(given) && isPlain(given);
+}
+
 /** Checks the last argument of a method: the options of every call, and those of `own`. */
 export function parseOptions<T>(value: unknown, own: z.ZodType<T>, limits: Limits): { own: T; call: CallOptions } {
   const given: unknown = value === undefined ? {} : value;
-  if (typeof given !== "object" || given === null || Array.isArray(given) || !isPlain(given)) throw invalidOptions(given);
+  if (!isOptions(given)) throw invalidOptions(given);
   const rest: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(given)) {
     const guard = member === undefined ? GUARDS.get(key) : undefined;

@@ -9,7 +9,7 @@ import { failed, replayed } from "../runtime/effects/execute.ts";
 import { lookAt } from "../runtime/effects/looking.ts";
 import { endOf, thrown } from "../runtime/effects/results.ts";
 import { EffectRun } from "../runtime/effects/run.ts";
-import { onAbort } from "../runtime/abort.ts";
+import { onAbort } from "../core/abort.ts";
 import type { RuntimeParts } from "../runtime/parts.ts";
 import type { BeginOptions, EffectCalls } from "./effect-calls.ts";
 

@@ -22,6 +22,7 @@ import type { EffectContext, ExecutorFunction } from "../runtime/effects/execute
 import type { RegistryPort } from "../runtime/effects/registry-port.ts";
 import type { RuntimeParts } from "../runtime/parts.ts";
 import { lifeNow } from "../runtime/promises.ts";
+import { membersOf } from "./context.ts";
 import { beginEffect, type BegunEffect } from "./effect-begin.ts";
 import {
   EffectCalls,
@@ -142,9 +143,9 @@ export class EffectController {
   async awaitEvent(
     key: string,
     wait: WaitKey | WaitIdentity,
-    options: CancelOptions & { deadlineMs?: number } = {},
+    options?: CancelOptions & { deadlineMs?: number },
   ): Promise<Resolution> {
-    const { deadlineMs, ...rest } = options;
+    const { deadlineMs, ...rest } = membersOf(options);
     const command = { type: "awaitEvent", key: await this.waitKey(wait), ...(deadlineMs === undefined ? {} : { deadlineMs }) };
     const outcome = await this.execute(this.composed(this.key(key), command as unknown as EffectCommand), undefined, rest);
     return takeOutcome(outcome, "awaitEvent").resolution;
@@ -165,9 +166,9 @@ export class EffectController {
    */
   async process<C extends ProcessCommand>(
     command: C,
-    options: EffectOptions & { key?: string } = {},
+    options?: EffectOptions & { key?: string },
   ): Promise<ProcessResultOf<C["op"]>> {
-    const { key, ...rest } = options;
+    const { key, ...rest } = membersOf(options);
     const replayKey = key === undefined ? idOfProcessCommand(command) : this.key(key);
     const outcome = await this.execute(this.composed(replayKey, { type: "process", command }), undefined, rest);
     return takeOutcome(outcome, "process").result as ProcessResultOf<C["op"]>;
@@ -183,9 +184,9 @@ export class EffectController {
     processId: string,
     name: string,
     payload: Json,
-    options: EffectOptions & { signalId?: string; wakeTargetScope?: SessionScope; ifLife?: string } = {},
+    options?: EffectOptions & { signalId?: string; wakeTargetScope?: SessionScope; ifLife?: string },
   ): Promise<ProcessEvent> {
-    const { signalId, wakeTargetScope, ifLife, ...rest } = options;
+    const { signalId, wakeTargetScope, ifLife, ...rest } = membersOf(options);
     const replayKey = this.key(key);
     checkSignalName(parseArgument(z.string(), name, "name", this.parts.limits));
     const command: ProcessCommand = {
@@ -206,14 +207,10 @@ export class EffectController {
    *
    * @throws DeedbookError `input_invalid` elsewhere; `signal_name_invalid`, `event_type_undeclared`, `process_terminal` (2.24).
    */
-  async waitForSignal(
-    key: string,
-    name: string,
-    options: CancelOptions & { deadlineMs?: number } = {},
-  ): Promise<SignalResolution> {
+  async waitForSignal(key: string, name: string, options?: CancelOptions & { deadlineMs?: number }): Promise<SignalResolution> {
     if (this.scope.type !== "process") throw invalid("scope", "the scope of a process: signals are sent to one", this.scope.type);
     checkSignalName(parseArgument(z.string(), name, "name", this.parts.limits));
-    const { deadlineMs, ...rest } = options;
+    const { deadlineMs, ...rest } = membersOf(options);
     const command: EffectCommand = { type: "awaitSignal", name, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
     const outcome = await this.execute(this.composed(this.key(key), command), undefined, rest);
     return takeOutcome(outcome, "awaitSignal").resolution;

@@ -79,7 +79,8 @@ export class Effects {
   ): EffectController {
     const { limits, timings } = this.parts;
     const scope = parseExecutionScope(executionScope, "scope", limits);
-    if (options !== undefined && "lease" in options && options.lease === undefined)
+    const isObject = typeof options === "object" && options !== null;
+    if (isObject && "lease" in options && options.lease === undefined)
       throw invalid("options.lease", "a lease, or no such option", "undefined");
     const given = parseJson(ScopeForm, options === undefined ? {} : options, "options", limits);
     const { lease, segmentBudget } = given;

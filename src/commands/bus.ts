@@ -1,4 +1,5 @@
 // The queue in front of the ledger: commands are handed over as batches, and wait for the lock together.
+import { onAbort } from "../core/abort.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { DeedbookError } from "../core/errors.ts";
 import { invariant } from "../core/invariant.ts";
@@ -21,7 +22,7 @@ interface Waiting {
   deadlineMs: number;
   sinceMs: number;
   signal: AbortSignal | undefined;
-  onAbort: (() => void) | undefined;
+  stopWatching: (() => void) | undefined;
   resolve: (outcome: Outcome) => void;
   reject: (error: unknown) => void;
 }
@@ -55,7 +56,7 @@ export class CommandBus {
         sinceMs,
         deadlineMs: sinceMs + lockTimeoutMs,
         signal,
-        onAbort: undefined,
+        stopWatching: undefined,
         resolve,
         reject,
       };
@@ -66,8 +67,7 @@ export class CommandBus {
   }
 
   private watchAbort(waiting: Waiting, signal: AbortSignal): void {
-    waiting.onAbort = () => this.abort(waiting);
-    signal.addEventListener("abort", waiting.onAbort, { once: true });
+    waiting.stopWatching = onAbort(signal, () => this.abort(waiting));
   }
 
   private abort(waiting: Waiting): void {
@@ -128,15 +128,14 @@ export class CommandBus {
 
   /** What is handed over no longer listens to its signal. */
   private detach(waiting: Waiting): void {
-    if (waiting.onAbort === undefined) return;
-    waiting.signal?.removeEventListener("abort", waiting.onAbort);
-    waiting.onAbort = undefined;
+    waiting.stopWatching?.();
+    waiting.stopWatching = undefined;
   }
 
   /** What came back unexecuted is queued again, and may be aborted again. */
   private reattach(): void {
     for (const waiting of this.queue.slice(0, BATCH_COMMANDS_MAX)) {
-      if (waiting.signal === undefined || waiting.onAbort !== undefined) continue;
+      if (waiting.signal === undefined || waiting.stopWatching !== undefined) continue;
       this.watchAbort(waiting, waiting.signal);
       if (waiting.signal.aborted) this.abort(waiting);
     }

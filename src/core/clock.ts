@@ -1,5 +1,6 @@
 // Time and randomness as parts that are handed in, so that tests can own them.
 import { randomFillSync } from "node:crypto";
+import { onAbort } from "./abort.ts";
 
 /** Where the library gets its time from. All waiting goes through `sleep`. */
 export interface Clock {
@@ -37,15 +38,16 @@ export const systemClock: Clock = {
 function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(signal.reason as Error);
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+      stop?.();
       resolve();
     }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const stop =
+      signal &&
+      onAbort(signal, () => {
+        clearTimeout(timer);
+        reject(signal.reason as Error);
+      });
   });
 }
 

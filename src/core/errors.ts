@@ -49,7 +49,11 @@ function wordsOf<C extends ErrorCode>(code: C, details: ErrorDetails[C], cause: 
 
 /** Whether a value is a `DeedbookError`, of the given code if one is named. Narrows `details`. */
 export function isDeedbookError<C extends ErrorCode>(value: unknown, code?: C): value is DeedbookError<C> {
-  return value instanceof DeedbookError && (code === undefined || value.code === code);
+  try {
+    return value instanceof DeedbookError && (code === undefined || value.code === code);
+  } catch {
+    return false; // a proxy that cannot be asked
+  }
 }
 
 /** The codes, for tests and documentation. */

@@ -99,6 +99,9 @@ export const LEASE_RENEW_MS_DEFAULT = 10_000;
 export const LEASE_RENEWALS_MIN = 3;
 /** Milliseconds that an aborted executor or handler has to settle. */
 export const ABORT_GRACE_MS_DEFAULT = 1_000;
+/** Milliseconds between two looks whether the wall clock was set while somebody sleeps to a time, and by how much at least. */
+export const CLOCK_CHECK_MS = 1_000;
+export const CLOCK_SET_MS = 50;
 /** Milliseconds between two looks at the clocks while a right is kept, and before a failed renewal is tried again, at least. */
 export const RENEWAL_CHECK_MS_MAX = 1_000;
 export const RENEWAL_RETRY_MS_MIN = 5;

@@ -9,7 +9,7 @@ import { FAILURE_CODE_BYTES_MAX, FAILURE_MESSAGE_BYTES_MAX, type Limits } from "
  * itself if it is JSON. Members that throw when they are read count as absent.
  */
 export function failureOf(thrown: unknown, limits: Limits): EffectFailure {
-  if (!(thrown instanceof Error)) {
+  if (!isError(thrown)) {
     const failure = { code: "effect_error", message: cut(textOf(thrown), FAILURE_MESSAGE_BYTES_MAX) };
     const json = thrown === undefined ? undefined : storable(thrown, limits);
     return json === undefined || "omitted" in json ? failure : { ...failure, details: { thrown: json.value } };
@@ -23,6 +23,15 @@ export function failureOf(thrown: unknown, limits: Limits): EffectFailure {
   if (details === undefined) return failure;
   const json = storable(details, limits);
   return { ...failure, details: "omitted" in json ? { omitted: json.omitted } : json.value };
+}
+
+/** Also of what cannot be asked: a proxy may throw at anything. */
+function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error;
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(error: Error): string {

@@ -23,9 +23,14 @@ export function leaseTimings(
   const { ttlMs = defaults.ttlMs } = given;
   const renewEveryMs =
     given.renewEveryMs ??
-    (given.ttlMs === undefined ? defaults.renewEveryMs : Math.floor(Number(given.ttlMs) / LEASE_RENEWALS_MIN));
+    (given.ttlMs === undefined ? defaults.renewEveryMs : Math.floor(numberOf(given.ttlMs) / LEASE_RENEWALS_MIN));
   if (isTime(ttlMs) && isTime(renewEveryMs) && ttlMs >= LEASE_RENEWALS_MIN * renewEveryMs) return { ttlMs, renewEveryMs };
-  throw new DeedbookError("lease_timings_invalid", { ttlMs: Number(ttlMs), renewEveryMs: Number(renewEveryMs) });
+  throw new DeedbookError("lease_timings_invalid", { ttlMs: numberOf(ttlMs), renewEveryMs: numberOf(renewEveryMs) });
+}
+
+/** What is no number is told as NaN: not everything can be converted. */
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
 }
 
 function isTime(value: unknown): value is number {

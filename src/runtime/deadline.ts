@@ -1,5 +1,6 @@
 // When a holder counts its own right as over: by whichever clock comes first, and never later than the ledger does.
 import type { Clock } from "../core/clock.ts";
+import { CLOCK_CHECK_MS, CLOCK_SET_MS } from "../core/limits.ts";
 
 /** A moment by both clocks. */
 export interface Instant {
@@ -37,5 +38,18 @@ export class Deadline {
     const { wallMs, monotonicMs } = this.asked;
     const passed = Math.max(this.clock.monotonic() - monotonicMs, this.clock.now() - wallMs);
     return this.ttlMs - passed;
+  }
+}
+
+/**
+ * Sleeps towards a time of the book: so many milliseconds, or fewer when the wall clock is set meanwhile, since the book's time
+ * follows that forward. The caller looks again.
+ */
+export async function sleepTowards(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const from = instantOf(clock);
+  for (;;) {
+    const passedMs = clock.monotonic() - from.monotonicMs;
+    if (passedMs >= ms || Math.abs(clock.now() - from.wallMs - passedMs) > CLOCK_SET_MS) return;
+    await clock.sleep(Math.min(ms - passedMs, CLOCK_CHECK_MS), signal);
   }
 }

@@ -1,6 +1,6 @@
 // How work with a signal is ended early: it is told why, has a grace to settle, and then is not waited for.
 import type { Clock } from "../core/clock.ts";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../core/abort.ts";
 
 /** What became of the work: it settled, or was given up with a reason, having settled within the grace or not. */
 export type Ended<T> =

@@ -7,7 +7,7 @@ import { leaseTimings, type LeaseTimings } from "../domain/lease-timings.ts";
 import type { Lease, LeaseOwner } from "../domain/leases.ts";
 import type { ProcessRow } from "../projections/tables.ts";
 import { instantOf } from "./deadline.ts";
-import { orAborted } from "./abort.ts";
+import { orAborted } from "../core/abort.ts";
 import { Abortable, endable } from "./ending.ts";
 import { placesOf, type HoldingPlace } from "./holding-places.ts";
 import { LeaseKeeper, plain, type Acquired, type HeldLease } from "./lease-keeper.ts";

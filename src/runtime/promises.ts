@@ -8,8 +8,9 @@ import { PAGE_BYTES_MAX } from "../core/limits.ts";
 import type { Bodies } from "../log/rows.ts";
 import type { WaitRow } from "../projections/effect-rows.ts";
 import type { ProcessRow } from "../projections/tables.ts";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../core/abort.ts";
 import type { RuntimeParts, SubmitOptions } from "./parts.ts";
+import { sleepTowards } from "./deadline.ts";
 import { topicOf } from "./topics.ts";
 import { LEFT, Vigil } from "./vigil.ts";
 
@@ -173,7 +174,8 @@ class Ends {
     const stop = new AbortController();
     const cancelled = new Promise<void>((resolve) => (this.cancelled = resolve));
     if (this.options.cancel?.aborted === true) return;
-    const slept = leftMs === Infinity ? NEVER : this.parts.clock.sleep(Math.max(1, leftMs), stop.signal).catch(() => undefined);
+    const slept =
+      leftMs === Infinity ? NEVER : sleepTowards(this.parts.clock, Math.max(1, leftMs), stop.signal).catch(() => undefined);
     try {
       await this.vigil.until(Promise.race([this.vigil.rings(), cancelled, slept]));
     } finally {

@@ -1,7 +1,7 @@
 // One wait for something in the log: begun before the first look, ended by whoever comes first, leaving nothing behind.
 import type { Observable, Subscription } from "rxjs";
 import { DeedbookError } from "../core/errors.ts";
-import { onAbort } from "./abort.ts";
+import { onAbort } from "../core/abort.ts";
 
 /** What can end a wait from outside, and what wakes it. */
 export interface VigilOptions {

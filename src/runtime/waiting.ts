@@ -1,6 +1,7 @@
 // How one waits for a thing that the log will show: look, wait for a hint, look again, for no longer than the caller wants.
 import type { Clock } from "../core/clock.ts";
 import { DeedbookError } from "../core/errors.ts";
+import { sleepTowards } from "./deadline.ts";
 import { LEFT, Vigil, type VigilOptions } from "./vigil.ts";
 
 /** What is waited for, and for how long. */
@@ -51,7 +52,7 @@ export async function waitFor<T>(options: WaitOptions<T>): Promise<T> {
 /** Until the next hint, or until the time has come. */
 async function either(vigil: Vigil, clock: Clock, ms: number): Promise<void> {
   const stop = new AbortController();
-  const slept = clock.sleep(Math.max(1, ms), stop.signal).catch(() => undefined);
+  const slept = sleepTowards(clock, Math.max(1, ms), stop.signal).catch(() => undefined);
   try {
     await vigil.until(Promise.race([vigil.rings(), slept]));
   } finally {

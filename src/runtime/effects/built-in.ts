@@ -6,6 +6,7 @@ import { sessionOf } from "../../domain/execution-scopes.ts";
 import type { Outcome } from "../../domain/outcomes.ts";
 import type { UnsignedWaitKey } from "../../domain/wait-keys.ts";
 import type { RuntimeParts } from "../parts.ts";
+import { sleepTowards } from "../deadline.ts";
 import { awaitResolution, peekResolution } from "../promises.ts";
 import type { RegistryPort } from "./registry-port.ts";
 import { refusedBuiltIn, type Result } from "./results.ts";
@@ -57,7 +58,7 @@ async function sleep(parts: RuntimeParts, run: EffectRun): Promise<void> {
   if (leftMs <= 0) return;
   const goOn = run.request.observer?.waits({ dueAtMs });
   try {
-    for (; leftMs > 0; leftMs = dueAtMs - (await parts.nowMs())) await parts.clock.sleep(leftMs, run.signal);
+    for (; leftMs > 0; leftMs = dueAtMs - (await parts.nowMs())) await sleepTowards(parts.clock, leftMs, run.signal);
   } finally {
     await goOn?.();
   }

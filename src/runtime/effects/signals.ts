@@ -3,9 +3,10 @@ import { isDeedbookError, DeedbookError } from "../../core/errors.ts";
 import type { EffectCommand } from "../../domain/effect-commands.ts";
 import type { Outcome } from "../../domain/outcomes.ts";
 import type { RuntimeParts } from "../parts.ts";
+import { sleepTowards } from "../deadline.ts";
 import { topicOf } from "../topics.ts";
 import { LEFT, Vigil } from "../vigil.ts";
-import { onAbort } from "../abort.ts";
+import { onAbort } from "../../core/abort.ts";
 import { lookAt } from "./looking.ts";
 import type { EffectRun } from "./run.ts";
 import { ShownWait } from "./shown-waits.ts";
@@ -82,7 +83,7 @@ async function park(
 /** Until the tail shows something of the process, the deadline comes, or the wait is cancelled. */
 async function next(parts: RuntimeParts, vigil: Vigil, leftMs: number | undefined, cancelling: Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const due = leftMs === undefined ? [] : [parts.clock.sleep(Math.max(1, leftMs), stop.signal).catch(() => undefined)];
+  const due = leftMs === undefined ? [] : [sleepTowards(parts.clock, Math.max(1, leftMs), stop.signal).catch(() => undefined)];
   try {
     await vigil.until(Promise.race([vigil.rings(), cancelling, ...due]));
   } finally {

@@ -4,7 +4,7 @@ import type { Handover } from "../../domain/handovers.ts";
 import type { ProcessRecord } from "../../domain/process.ts";
 import { QUARANTINED, retryDelayMs } from "../../domain/runnable.ts";
 import type { Block, Passivate } from "../../commands/runs.ts";
-import { onAbort } from "../abort.ts";
+import { onAbort } from "../../core/abort.ts";
 import { Abortable, endable } from "../ending.ts";
 import { LeaseKeeper, plain, type Acquired } from "../lease-keeper.ts";
 import { isStoreFault } from "../store-faults.ts";
