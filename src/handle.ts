@@ -26,7 +26,9 @@ import { settleCommit, type Settled } from "./history/settle.ts";
 import type { Progress } from "./log/port.ts";
 import { parsePath } from "./options.ts";
 
+/** What a rebuild tells, and how it is ended. */
 export interface RebuildOptions {
+  /** Told after each slice how far it has come. */
   onProgress?: (progress: Progress) => void;
   /** Ends it between two slices, with the signal's reason; the tables stay as they were. */
   signal?: AbortSignal;

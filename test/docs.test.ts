@@ -125,6 +125,14 @@ describe("docs/errors.md", () => {
   });
 });
 
+describe("docs/reference.md", () => {
+  it("is what the public types and their doc comments say (npm run reference writes it)", async () => {
+    const script = [join(ROOT, "scripts/reference.mjs"), "--print"];
+    const { stdout } = await promisify(execFile)(process.execPath, script, { maxBuffer: 2 ** 24 });
+    expect(text("docs/reference.md").split("\n")).toEqual(stdout.split("\n"));
+  });
+});
+
 describe("docs/log-format.md", () => {
   const page = text("docs/log-format.md");
   const sha256 = (...parts: (string | Buffer)[]): string =>

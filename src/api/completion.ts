@@ -26,9 +26,11 @@ import { recordOf } from "./process-view.ts";
 
 /** Answer of an append. `replayed`: the event was there under this replay key, nothing was written. */
 export interface AppendResult {
+  /** The event as it is stored. */
   event: ProcessEvent;
   /** Present when the event wakes and there is a target; on a replay too, so that a lost delivery can be made again. */
   wakeDelivery?: WakeDelivery;
+  /** Whether it was there before; then nothing was written. */
   replayed: boolean;
 }
 

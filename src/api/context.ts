@@ -16,9 +16,13 @@ import type { Accepted } from "../runtime/parts.ts";
 
 /** Who asks, and why: stored with the record that results. Ids of at most 1,024 bytes, 4 KiB in all. */
 export const Meta = z.strictObject({
+  /** Who asks. */
   actor: Id.optional(),
+  /** What larger undertaking it belongs to. */
   correlationId: Id.optional(),
+  /** What made the caller ask. */
   causationId: Id.optional(),
+  /** The trace of the call. */
   traceId: Id.optional(),
   /** A label of this one command, given or a UUIDv7. It removes no duplicates. */
   commandId: Id.optional(),
@@ -27,6 +31,7 @@ export type Meta = z.infer<typeof Meta>;
 
 /** What every mutating method takes last, beside its other options. */
 export interface CallOptions {
+  /** Who asks, and why. It goes over that of the handle, member by member. */
   meta?: Meta;
   /** Milliseconds to wait for the write lock; default: that of the book. */
   lockTimeoutMs?: number;
@@ -34,9 +39,14 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** Options of writes on behalf of a lease owner, or bound to one life of a process (1.3, 1.13). */
+/**
+ * Options of writes on behalf of a lease owner, or bound to one life of a process (1.3, 1.13). Either may be left out, but not
+ * given as undefined: that would be a write without its guard.
+ */
 export interface FencedOptions extends CallOptions {
+  /** Writes only if this is the current live lease, else `lease_lost`. Looked at last: a repeat is answered without it. */
   lease?: PresentedLease;
+  /** Writes only in this life of the process, else `process_unknown`. */
   ifLife?: string;
 }
 

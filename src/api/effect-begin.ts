@@ -43,7 +43,9 @@ export async function beginEffect(
  * After a loss every method is `effect_lease_lost` (or `lease_lost` in a fenced scope).
  */
 export class EffectClaim implements AsyncDisposable {
+  /** The id of the scope that the effect is in. */
   readonly scopeId: string;
+  /** The key of the effect in its scope. */
   readonly replayKey: string;
   /** 1 for the first claim of this effect ever. */
   readonly attempt: number;

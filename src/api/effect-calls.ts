@@ -36,6 +36,7 @@ export interface CancelOptions extends EffectOptions {
   cancel?: AbortSignal;
 }
 
+/** How `begin` waits for a claim that somebody else holds. */
 export interface BeginOptions extends EffectOptions {
   /** Default true; false answers busy at once. */
   wait?: boolean;

@@ -41,7 +41,9 @@ const Step = z.custom<(context: EffectContext) => unknown>((value) => typeof val
 export class EffectController {
   /** What it was made for. */
   readonly scope: ExecutionScope;
+  /** The id of that scope, as `executionScopeId` gives it. */
   readonly scopeId: string;
+  /** Effects of one scope may run at once, under different keys. */
   readonly supportsConcurrentEffects = true;
   private readonly parts: RuntimeParts & RegistryPort;
   private readonly options: ControllerOptions;
@@ -175,8 +177,7 @@ export class EffectController {
   }
 
   /**
-   * Sends a signal to a process, once; `signalId` is by default made of this scope and key (2.24).
-   *
+   * Sends a signal to a process, once; `signalId` is by default made of this scope and key (2.24). Gives the event.
    * @throws DeedbookError `signal_name_invalid`; as `process`.
    */
   async signal(
@@ -204,7 +205,6 @@ export class EffectController {
   /**
    * Takes the oldest signal of this name that nobody has taken, waiting for one; it is recorded which. Process scopes only.
    * Options as for `awaitEvent`; a signal that is there beats deadline and `cancel`.
-   *
    * @throws DeedbookError `input_invalid` elsewhere; `signal_name_invalid`, `event_type_undeclared`, `process_terminal` (2.24).
    */
   async waitForSignal(key: string, name: string, options?: CancelOptions & { deadlineMs?: number }): Promise<SignalResolution> {

@@ -22,7 +22,7 @@ import type { LiveView } from "../runtime/live.ts";
 
 const LimitForm = z.strictObject({ limit: Integer(0, PAGE_LIMIT_MAX).optional() });
 
-/** The group `book.events` (1.17). */
+/** The group `book.events`: what processes emit, whom it wakes, and how one waits for it (1.17). */
 export class Events {
   private readonly context: LiveContext;
 
@@ -31,7 +31,8 @@ export class Events {
   }
 
   /**
-   * Appends an event of a declared type; under a replay key that is known with the same content, gives the stored event.
+   * Appends an event of a declared type; under a replay key that is known with the same content, gives the stored event, also
+   * under a lease that was lost since, and after the end of the process. Finished processes take new events that end nothing, too.
    *
    * @param request - `eventType`, `payload` (any JSON), `replay: { key }` (any text, also empty; types with terminal semantics and
    *   cancel requests need a non-empty one) and `wakeTargetScope`, which goes before the process's own target.
@@ -62,6 +63,8 @@ export class Events {
    * Asks a process to stop: appends `process.cancelRequested` with payload `{ reason: string | null }`. It ends nothing.
    * The same reason again is a replay; another reason is a second event. Finished processes accept it.
    *
+   * @param reason - any text; left out or null is the same.
+   * @param options - `ifLife`: only in this life.
    * @throws DeedbookError `process_unknown`; `event_payload_invalid` if the producer declared the type with a schema.
    */
   async requestCancel(
@@ -93,6 +96,7 @@ export class Events {
    * Events with a sequence above the one given, ascending. `cursor` is the last sequence of the page, while there may be more.
    *
    * @param sequence - 0 begins at the first; past the end gives nothing.
+   * @param options - `limit`: events of the page, 0 to 10,000, default 1,000; 0 gives none. A page also ends before 16 MiB of bodies.
    * @throws DeedbookError `process_unknown`; `input_invalid`.
    */
   async after(processId: string, sequence: number, options?: { limit?: number }): Promise<EventPage> {
@@ -102,7 +106,11 @@ export class Events {
     return page;
   }
 
-  /** How many events of exactly this type have a sequence of at most `upTo`; 0 for a type that is not declared. */
+  /**
+   * How many events of exactly this type have a sequence of at most `upTo`; 0 for a type that is not declared.
+   *
+   * @throws DeedbookError `process_unknown`; `input_invalid`.
+   */
   async countThrough(processId: string, eventType: string, upTo: number): Promise<number> {
     const id = parseProcessId(processId, this.context.limits);
     const type = parseArgument(Id, eventType, "eventType", this.context.limits);
@@ -115,14 +123,23 @@ export class Events {
     return got as number;
   }
 
-  /** The last `limit` events (0 to 10,000), ascending; fewer when their bodies pass 16 MiB. */
+  /**
+   * The last `limit` events (0 to 10,000), ascending; fewer when their bodies pass 16 MiB.
+   *
+   * @throws DeedbookError `process_unknown`; `input_invalid`.
+   */
   async recent(processId: string, limit: number): Promise<{ events: ProcessEvent[]; unreadable: EventPage["unreadable"] }> {
     const { id, limit: count } = this.asked(processId, 0, { limit: checkInteger(limit, "limit", 0, PAGE_LIMIT_MAX) });
     if (count === 0) return this.emptyPage(id, 0).then(({ events, unreadable }) => ({ events, unreadable }));
     return readRecent(this.context, id, count);
   }
 
-  /** As `after`, but only events that woke somebody and were not acknowledged, those without a target too. */
+  /**
+   * As `after`, but only events that woke somebody and were not acknowledged, those without a target too. What is to be delivered
+   * again after a crash.
+   *
+   * @throws DeedbookError `process_unknown`; `input_invalid`.
+   */
   async wakesAfter(processId: string, sequence: number, options?: { limit?: number }): Promise<EventPage> {
     const asked = this.asked(processId, sequence, options);
     const { lifeId: _life, ...page } = await readWakes(this.context, asked.id, asked.after, Math.max(asked.limit, 1));
@@ -132,8 +149,12 @@ export class Events {
   }
 
   /**
-   * Notes that the wake of an event was delivered: it no longer shows in `wakesAfter`. The sequence need not exist yet.
+   * Notes that the wake of an event was delivered: it no longer shows in `wakesAfter`. The sequence need not exist yet: one that
+   * is acknowledged ahead of its event hides that wake when it comes, so acknowledge only what you have seen.
    *
+   * @param sequence - of the event, from 1.
+   * @param options - `ifLife`: only in this life.
+   * @returns `acknowledged` is false when it was before; nothing is written then.
    * @throws DeedbookError `process_unknown`.
    */
   async ackWake(
@@ -153,7 +174,8 @@ export class Events {
   }
 
   /**
-   * The first event of a type with a sequence above `after` (default 0), an old one at once (1.17).
+   * The first event of a type with a sequence above `after` (default 0), an old one at once (1.17). On a finished process it goes on
+   * waiting, since late events are taken there: give it a `timeoutMs`, or wait for the end with `processes.awaitTerminal`.
    *
    * @throws DeedbookError `event_type_undeclared` when it could never come; `process_unknown`, also when it is pruned
    *   meanwhile; `wait_timeout`; the signal's reason.
@@ -162,7 +184,13 @@ export class Events {
     return awaitEvent(this.context, processId, eventType, options);
   }
 
-  /** Every event above `after` (default 0), each once, ascending, old ones first, then new ones: Observable and AsyncIterable. */
+  /**
+   * Every event above `after` (default 0), each once, ascending, old ones first, then new ones: Observable and AsyncIterable. It
+   * does not end with the process: leave the loop yourself, or abort `signal`.
+   *
+   * @throws DeedbookError through the view: `process_unknown`, also when it is pruned; `store_corrupt` at an event that cannot be
+   *   read; `store_closed`; the reason of `signal`.
+   */
   tail(processId: string, options?: LiveCallOptions & { after?: number }): LiveView<ProcessEvent> {
     return tailEvents(this.context, processId, options);
   }

@@ -33,7 +33,9 @@ export interface RecordsOptions {
 /** The last record: keep it outside the file, and a lost tail or a rewritten log is found by `verify({ knownHead })`. */
 export interface HistoryHead {
   position: number;
+  /** The chain at that position: SHA-256, 64 hexadecimal characters. */
   link: string;
+  /** When it was committed, by the book's own time. */
   at: number;
 }
 
@@ -62,7 +64,7 @@ export interface HistoryParts {
   ensureOpen(operation: string): void;
 }
 
-/** The group `book.history`. Reading it takes no lock and changes nothing. */
+/** The group `book.history`: what happened, in the order in which it happened. Reading it takes no lock and changes nothing. */
 export class History {
   private readonly parts: HistoryParts;
 
@@ -72,6 +74,8 @@ export class History {
 
   /**
    * The records of the log, in bounded pages, each read when it is wanted; those that are committed when reading begins.
+   *
+   * @throws DeedbookError `input_invalid`, at once; while it is read `store_closed`, `store_corrupt`; the reason of `signal`.
    *
    * @example
    * for await (const record of book.history.records({ subject: { kind: "process", id: "report-7" } }))
@@ -116,6 +120,7 @@ export class History {
    * never throws for what it finds: read `ok`, `findings` and `drift`.
    *
    * @param options - `signal` ends it. `knownHead`: a head that was kept outside the file; without it a lost tail cannot be seen by the chain alone.
+   * @throws DeedbookError `store_closed`, or another code of the store that kept it from looking; the reason of `signal`.
    */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     this.parts.ensureOpen("history.verify");

@@ -26,7 +26,7 @@ import { liveReferences, type ReferencePage } from "./references.ts";
 import { register, registerWithGrant, type RegisterResult } from "./registering.ts";
 import { schedule, unblock, type Schedule } from "./running.ts";
 
-/** The group `book.processes` (1.16). */
+/** The group `book.processes`: what there is to do, how it stands, and how it ends (1.16). */
 export class Processes {
   private readonly context: LiveContext;
 
@@ -36,10 +36,9 @@ export class Processes {
 
   /**
    * Registers a process, once: the same registration again gives the stored record and writes nothing.
-   *
    * When it resolves the process is durable and has a life of its own (`lifeId`). An id that was pruned starts anew.
    *
-   * @param registration - what is to be done, by whom it may be done again, and what it may emit (1.3).
+   * @param registration - what is to be done, by whom it may be done again, and what it may emit (1.3); defaults count as given.
    * @throws DeedbookError `registration_conflict` when the id has other content, with the paths that differ;
    *   `registration_invalid`; `input_invalid`, `payload_not_json`, `payload_too_large`; the `store_*` codes.
    *
@@ -70,7 +69,6 @@ export class Processes {
 
   /**
    * The record of a process, or undefined when there is none.
-   *
    * @throws DeedbookError `store_corrupt` when its row or a body is not what it should be: broken is not absent.
    */
   async get(processId: string): Promise<ProcessRecord | undefined> {
@@ -83,7 +81,7 @@ export class Processes {
   /**
    * Processes by id (order of its UTF-8 bytes) that match all of the filter. `status` is "running" unless said otherwise.
    *
-   * @param filter - 1.12; unknown members and wrong types are `input_invalid`.
+   * @param filter - every member that is there must match (1.12); unknown members and wrong types are `input_invalid`.
    * @param page - `limit` 0 to 10,000 (default 1,000) and the `cursor` of the page before. A page also ends before its bodies
    *   pass 16 MiB. What cannot be read is listed in `unreadable`, and the cursor goes past it.
    */
@@ -91,7 +89,7 @@ export class Processes {
     return listProcesses(this.context, filter === undefined ? {} : filter, page);
   }
 
-  /** As `list` with status running: what a recovering worker walks through. */
+  /** As `list` with the status running and no other filter: what is still to be done. */
   listNonTerminal(page?: PageOptions): Promise<ProcessPage> {
     return listProcesses(this.context, {}, page);
   }
@@ -99,7 +97,7 @@ export class Processes {
   /**
    * The ids that are not registered, in the order given, duplicates kept. A process that cannot be read counts as registered.
    *
-   * @param processIds - at most 10,000.
+   * @param processIds - at most 10,000 ids.
    */
   async filterUnregistered(processIds: readonly string[]): Promise<string[]> {
     const form = z
@@ -121,7 +119,7 @@ export class Processes {
   }
 
   /**
-   * Sets the external ref, once. The same ref again writes nothing.
+   * Says where the process lives outside, once; gives the process. The same ref again writes nothing; finished ones take it too.
    *
    * @param ref - `{ backend, id, metadata? }`; equal means equal in all three.
    * @throws DeedbookError `external_ref_conflict`; `process_unknown`; `lease_lost` with the option `lease`.
@@ -131,7 +129,8 @@ export class Processes {
   }
 
   /**
-   * Shows that a process waits for a signal. The same wait again writes nothing; any other is overwritten.
+   * Shows people and lists that a process waits for a signal, and gives the process; it parks nothing, and workers run it as
+   * before. The same wait again writes nothing; any other is overwritten. The end of the process takes it away.
    *
    * @param wait - `name` (A-Z a-z 0-9 _ -), `ordinal` from 1; `sinceMs` only to restore a time that the book once gave to this wait.
    * @throws DeedbookError `process_terminal`, `signal_name_invalid`, `process_unknown`, `lease_lost`.
@@ -140,19 +139,19 @@ export class Processes {
     return setWait(this.context, processId, wait, options);
   }
 
-  /** Takes the wait away; without one nothing is written. */
+  /** Takes that wait away; without one nothing is written. @throws DeedbookError `process_unknown`, `lease_lost`. */
   clearWait(processId: string, options?: FencedOptions): Promise<ProcessRecord> {
     return clearWait(this.context, processId, options);
   }
 
-  /** Notes who started it first; the first stays, whoever comes later. */
+  /** Notes who started it first; the first stays, whoever comes later. @throws DeedbookError `process_unknown`, `lease_lost`. */
   recordFirstStarted(processId: string, owner: LeaseOwner, options?: FencedOptions): Promise<ProcessRecord> {
     return recordFirstStarted(this.context, processId, owner, options);
   }
 
   /**
-   * Asks that the process be abandoned; the first request stays. It ends nothing by itself.
-   *
+   * Asks that the process be abandoned; the first request stays. It ends nothing by itself: a worker then ends what is
+   * `externallyOwned`, or `ownerBound`, started and held by nobody; a `rerunnable` process runs on.
    * @throws DeedbookError `process_terminal`, even if it was asked before the end; `process_unknown`.
    */
   requestAbandon(
@@ -164,7 +163,8 @@ export class Processes {
   }
 
   /**
-   * Ends a process from outside, without a lease (1.16). The same output and authority again is a replay.
+   * Ends a process from outside, without a lease (1.16). The same output and authority again is a replay. Look at the `status`
+   * that it gives: a type like `process.completed`, declared by the process itself without `terminal`, leaves it running.
    *
    * @throws DeedbookError `completion_authority_refused` when the authority does not fit the disposition;
    *   `replay_key_conflict` for the same end with other content; `process_terminal` after another end; `process_unknown`.
@@ -183,6 +183,7 @@ export class Processes {
 
   /**
    * Ends a process and the lease it was worked on under, in one record (1.16). A repeat is answered before the lease is looked at.
+   * What `complete` says of declared core types holds here too.
    *
    * @throws DeedbookError `lease_lost` when the lease is not the current live one; else as `complete`, without an authority.
    */
@@ -190,14 +191,13 @@ export class Processes {
     return completeWithLease(this.context, lease, awaitOutput, options);
   }
 
-  /** Frees a process that is blocked or quarantined: runnable now (2.28). Not blocked: unchanged. @throws `process_unknown`. */
+  /** Frees a process that is blocked or quarantined: runnable now (2.28). Not blocked: unchanged. @throws DeedbookError `process_unknown`. */
   unblock(processId: string, options?: CallOptions): Promise<ProcessRecord> {
     return unblock(this.context, processId, options);
   }
 
   /**
    * From when on workers may run a process, what it is parked on and why it is blocked (2.27); undefined when there is none.
-   *
    * @throws DeedbookError `store_corrupt` when its row is not what it should be; `input_invalid`.
    */
   schedule(processId: string): Promise<Schedule | undefined> {
@@ -205,8 +205,8 @@ export class Processes {
   }
 
   /**
-   * Removes finished processes with all that hangs on them; running ones are kept always. Found by index, oldest change first.
-   *
+   * Removes finished processes with all that hangs on them, oldest change first; running ones are kept always. Whoever waits for
+   * one is told `process_unknown`. Their records stay in the log. Go on while the answer says `more`.
    * @throws DeedbookError `input_invalid`, also for "running" among the statuses.
    *
    * @example
@@ -221,23 +221,24 @@ export class Processes {
    *
    * Log order is commit order: whoever goes on from `cursor` misses nothing.
    *
-   * @param cursor - 0 (default) is the beginning.
-   * @param limit - 0 to 10,000 entries, default 1,000; a position is never split.
+   * @param cursor - 0 (default) is the beginning. After a restore or fork cursors of before mean nothing: compare `book.incarnation`.
+   * @param limit - 0 to 10,000 entries, default 1,000; a position is never split. 0 gives none, and says whether there are `more`.
    */
   changedSince(cursor?: number, limit?: number): Promise<ChangePage> {
     return changedSince(this.context, cursor, limit);
   }
 
   /**
-   * How the process ends; at once when it has ended. Subscribes before it reads.
-   *
+   * How the process ends, whoever ends it in whichever process; at once when it has ended.
    * @throws DeedbookError `process_unknown`, also when it is pruned meanwhile; `wait_timeout`; the signal's reason.
    */
   awaitTerminal(processId: string, options?: WaitCallOptions): Promise<AwaitOutput> {
     return awaitTerminal(this.context, processId, options);
   }
 
-  /** Follows one process, or the changes of the whole book from a cursor: an Observable and an AsyncIterable (1.16). */
+  /** Follows one process, from its present record on, or the changes of the whole book: an Observable and an AsyncIterable (1.16).
+   * Without a cursor it gives what changes from now on, unlike `changedSince()`, which begins at 0. It goes on past the ends of
+   * processes; states in between may be left out. Fails with `process_unknown`, `store_closed` or the reason of `signal`. */
   watch(target: { processId: string }, options?: LiveCallOptions): LiveView<ProcessRecord>;
   watch(target?: { cursor?: number }, options?: LiveCallOptions): LiveView<BookChange>;
   watch(

@@ -53,6 +53,7 @@ export class HandlerResult {
 
 /** What a handler is given (2.28). */
 export interface HandlerContext {
+  /** The process as it stood when this run was claimed. */
   process: ProcessRecord;
   /** With its fencing token, for services that check one. Kept by the worker. */
   lease: HeldLease;
@@ -66,11 +67,17 @@ export interface HandlerContext {
   cancel: AbortSignal;
   /** The effects of this process and segment, fenced by the lease. */
   effects: EffectController;
+  /** Its events: appends are fenced by the lease. */
   events: OwnEvents;
+  /** Its promises. Waiting here keeps the handler in memory; waiting by `effects.awaitEvent` lets it be passivated. */
   waits: OwnWaits;
+  /** Sends signals to this process itself. */
   signals: OwnSignals;
+  /** The process is completed with this output. Plain JSON that is returned is the same as `success({ value })`. */
   success(fields: FieldsOf<"success">): HandlerResult;
+  /** The process is failed with this output. */
   failure(fields: FieldsOf<"failure">): HandlerResult;
+  /** The process is cancelled, as its own decision: a cancel request alone ends nothing. */
   cancelled(fields: FieldsOf<"cancelled">): HandlerResult;
   /** Ends this segment: the handler is called again, under the same lease, with what is left here. */
   handoverTo(fields: { reason: Handover["reason"]; programHash?: string; state: Json }): HandlerResult;

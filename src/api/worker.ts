@@ -32,6 +32,7 @@ export interface Handlers {
   engine?: Readonly<Record<string, Handler>>;
 }
 
+/** Who a worker is, what it can run, and how long it lets things take. */
 export interface WorkerOptions {
   /** Who works; each attempt is `<ownerId>:recovery:<UUID>`. With `localProcess` liveness, death is noticed before a lease lapses. */
   owner: LeaseOwner;

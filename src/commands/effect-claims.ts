@@ -36,9 +36,11 @@ export type ClaimEffectReply =
 
 /** Who executes an effect now. */
 export interface EffectHolder {
+  /** The opening of the book, or the owner of the process lease, that executes it. */
   ownerId: string;
-  /** Of a fenced claim: that of the process lease. */
+  /** When the claim lapses unless it is renewed; of a fenced claim, when the process lease does. */
   expiresAtMs: number;
+  /** Claims so far. */
   attempt: number;
 }
 

@@ -19,16 +19,26 @@ export interface PruneProcesses {
 
 /** What a prune took (1.14): the counts are of rows that went with the processes, deleted by then or only hidden. */
 export interface PruneReport {
+  /** Whom this call removed, sorted. */
   processIds: string[];
+  /** How many that are. */
   processes: number;
+  /** Events that went with them, as the counts below. */
   events: number;
+  /** Acknowledgements of wakes. */
   wakeAcks: number;
+  /** Grants, over all scopes. */
   grants: number;
+  /** Leases that were held, lapsed ones too. */
   leases: number;
   handovers: number;
+  /** Effects of their scopes. */
   effects: number;
+  /** Promises of their scopes. */
   waits: number;
+  /** Processes that could not be judged, and stayed. */
   unreadable: { processId: string; reason: string }[];
+  /** Whether others match: call again. */
   more: boolean;
 }
 

@@ -17,13 +17,17 @@ export interface CancelSessionWaits {
 
 /** What a revocation did; the rows that are left are dead already. */
 export interface RevokedWaits {
+  /** Rows that this call removed. */
   removed: number;
+  /** Whether rows are left: they answer nobody any more, call again to remove them. */
   more: boolean;
 }
 
 /** What a cancelling did. */
 export interface CancelledWaits {
+  /** Promises that this call resolved. */
   cancelled: number;
+  /** Whether others are pending: call again. */
   more: boolean;
 }
 

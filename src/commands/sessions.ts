@@ -16,9 +16,13 @@ export interface DeleteSession {
 /** What a session deletion did (1.14); reports of successive calls add up. Id lists are sorted, without duplicates. */
 export interface SessionDeleteReport {
   sessionId: string;
+  /** Grants that were taken: two frames with one process count twice. */
   revokedHandleCount: number;
+  /** Running processes that no scope holds any more. They run on. */
   orphanedProcessIds: string[];
+  /** Running processes that lost a grant and that another scope still holds. */
   preservedProcessIds: string[];
+  /** Processes that wake this session no more, finished ones too. */
   wakeTargetClearedProcessIds: string[];
   /** Whether other processes of the session remain: call again. */
   more: boolean;

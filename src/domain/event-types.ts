@@ -3,13 +3,19 @@ import * as z from "zod";
 import type { Json, JsonObject } from "../core/json.ts";
 import { Id, JsonRecord, JsonValue } from "../core/parse.ts";
 
-/** A text made of selected values: every `{name}` of `template` is replaced by the value of the field of that name (1.5). */
+/**
+ * A text made of selected values (1.5): every `{name}` of `template` is replaced by the value of the field of that name, field by
+ * field in the order of their names. A text stands as it is, everything else as JSON; what has no field stays.
+ */
 export interface Template {
   template: string;
   fields: Readonly<Record<string, Selector>>;
 }
 
-/** What of a payload is meant: all of it, the value at an RFC 6901 pointer, a constant, a text, or whether a pointer resolves (1.5). */
+/**
+ * What of a payload is meant (1.5): all of it, the value at an RFC 6901 pointer (`""` is all, nothing there is
+ * `event_selector_unmatched`), a constant, a text, or whether a pointer resolves (also to null; that never fails).
+ */
 export type Selector = "payload" | { pointer: string } | { const: Json } | { template: Template } | { present: string };
 
 /** A schema of zod drops a field named `__proto__`, so the fields are walked here and given back as they came. */
@@ -43,7 +49,15 @@ export type DedupeKey = z.infer<typeof DedupeKey>;
 
 /** What an event of a type means: an end of the process, a wake, both or neither (1.5). */
 export const Semantics = z.strictObject({
+  /**
+   * The event ends the process in this state, with what the selector gives; a value that is an output is taken as it is, any other
+   * is wrapped. Without a selector, for `completed` only, it succeeds with the whole payload. Appends need a replay key.
+   */
   terminal: z.strictObject({ state: TerminalState, awaitOutput: Selector.optional() }).optional(),
+  /**
+   * The event wakes the target with `input` as text, if `when` is there and true: null, false, `""`, `[]` and `{}` are not, 0 is.
+   * Two wakes of one target under one `dedupeKey` are the same wake. Default: each event its own.
+   */
   wake: z.strictObject({ when: Selector.optional(), input: Selector, dedupeKey: DedupeKey.default("eventIdentity") }).optional(),
 });
 export type Semantics = z.infer<typeof Semantics>;
@@ -67,8 +81,14 @@ const EventTypeName = z
  * and `dedupeKey` `"eventIdentity"`.
  */
 export const EventType = z.strictObject({
+  /** An id. One of the core types (`process.completed` …) is redefined by declaring its name. */
   name: EventTypeName,
+  /**
+   * A JSON Schema, Draft 7 unless its `$schema` names 2019-09 or 2020-12, at most 64 KiB. `$ref` only inside, `format` is not
+   * asserted. One that cannot be used is found out at the append: `event_payload_invalid`.
+   */
   payloadSchema: PayloadSchema.default({}),
+  /** What an event of this type means. */
   semantics: Semantics.default({}),
 });
 export type EventType = z.infer<typeof EventType>;

@@ -12,7 +12,9 @@ import { isTruthy, select, stringForm } from "./selectors.ts";
 
 /** What an event means, made from its payload when it was appended (1.7). */
 export interface EventSemantics {
+  /** It ended the process, with this. */
   terminal?: { state: TerminalState; awaitOutput: AwaitOutput };
+  /** It wakes, with this text. */
   wake?: { input: string; dedupeKey: string };
 }
 
@@ -27,19 +29,27 @@ export interface EventInvocation {
 /** A fact that a process emitted (1.9); sequences are 1, 2, 3 … per registered process, without gaps. */
 export interface ProcessEvent {
   processId: string;
+  /** 1, 2, 3 … in its process. */
   sequence: number;
   eventType: string;
   payload: Json;
+  /** What it is, with its replay key. */
   invocation: EventInvocation;
+  /** What it meant by its type. */
   semantics: EventSemantics;
+  /** When it was recorded, by the book's own time. */
   occurredAtMs: number;
 }
 
 /** What is to be appended (1.9). `wakeTargetScope` goes before the wake target of the process and is no part of the identity. */
 export const AppendRequest = z.strictObject({
+  /** A type that the process declares. */
   eventType: Id,
+  /** Any JSON of at most 8 MiB that satisfies the schema of the type. */
   payload: JsonValue,
+  /** Any text of at most 4,096 bytes: under it the same content again is a repeat. Types that end a process need one. */
   replay: z.strictObject({ key: ReplayKey }).optional(),
+  /** Whom it wakes, before the target of the process. */
   wakeTargetScope: SessionScope.optional(),
 });
 export type AppendRequest = z.infer<typeof AppendRequest>;

@@ -7,7 +7,10 @@ import { unreachable } from "../core/invariant.ts";
 import type { Limits } from "../core/limits.ts";
 import { Id, Integer, parseArgument, ProcessIdText } from "../core/parse.ts";
 
-/** Where effects are recorded (2.9), by `type`. Ids are ids of 0.2. */
+/**
+ * Where effects are recorded (2.9), by `type`: a turn of a session, a process (and one of its segments), a queue drain, the
+ * deletion of a session, or an operation of your own. Effects of process scopes need the process, and go with it.
+ */
 export const ExecutionScope = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("turn"), sessionId: Id, turnId: Id }),
   z.strictObject({ type: z.literal("process"), processId: ProcessIdText, segment: Integer().optional() }),

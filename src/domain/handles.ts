@@ -5,19 +5,27 @@ import type { ProcessRecord, Status } from "./process.ts";
 import type { SessionScope } from "./scopes.ts";
 
 /** How the holder calls a process (1.11). */
-export const Descriptor = z.strictObject({ kind: z.string().optional(), label: z.string().optional() });
+export const Descriptor = z.strictObject({
+  /** What the holder takes it for. */
+  kind: z.string().optional(),
+  /** A name for people. */
+  label: z.string().optional(),
+});
 export type Descriptor = z.infer<typeof Descriptor>;
 
 /** The right of a scope to address a process (1.11); at most one per scope and process. */
 export interface Grant {
+  /** Who holds it. */
   scope: SessionScope;
   scopeId: string;
   processId: string;
+  /** How the holder calls it. */
   descriptor: Descriptor;
 }
 
 /** A grant with the process it names. */
 export interface GrantEntry {
+  /** The grant. */
   grant: Grant;
   process: ProcessRecord;
 }
@@ -26,8 +34,11 @@ export interface GrantEntry {
 export interface HandleSummary {
   type: "processHandle";
   processId: string;
+  /** How the holder calls it. */
   descriptor: Descriptor;
+  /** That of the process's identity, if it has one. */
   definition?: Json;
+  /** The bare state. */
   status: Status["state"];
 }
 

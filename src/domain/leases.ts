@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { Id, Integer } from "../core/parse.ts";
 
-/** How one can tell whether an owner still lives (1.13). */
+/** How one can tell whether an owner still lives (1.13): not at all, or by the process of the machine that it names. */
 export const Liveness = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("opaque") }),
   z.strictObject({
@@ -16,8 +16,15 @@ export const Liveness = z.discriminatedUnion("type", [
 ]);
 export type Liveness = z.infer<typeof Liveness>;
 
-/** One incarnation of somebody who holds leases. `liveness` absent is opaque. */
-export const LeaseOwner = z.strictObject({ ownerId: Id, incarnationId: Id, liveness: Liveness.optional() });
+/** One incarnation of somebody who holds leases: make it with `localOwner`, and others on the machine can see its death. */
+export const LeaseOwner = z.strictObject({
+  /** Who it is: an id. */
+  ownerId: Id,
+  /** This run of it: another id after each start. */
+  incarnationId: Id,
+  /** Default: opaque, so that only expiry tells that it is gone. */
+  liveness: Liveness.optional(),
+});
 export type LeaseOwner = z.infer<typeof LeaseOwner>;
 
 /** The exclusive, expiring right of one owner incarnation to act for a process (1.13). Live while `expiresAtMs > now`. */

@@ -50,9 +50,13 @@ export type ProcessCommand = z.input<typeof ProcessCommand>;
 /** The report of a session that was deleted, of all its calls together. */
 export interface SessionDeleted {
   sessionId: string;
+  /** Grants that were taken: two frames with one process count twice. */
   revokedHandleCount: number;
+  /** Running processes that no scope holds any more. They run on. */
   orphanedProcessIds: string[];
+  /** Running processes that lost a grant and that another scope still holds. */
   preservedProcessIds: string[];
+  /** Processes that wake this session no more, finished ones too. */
   wakeTargetClearedProcessIds: string[];
 }
 

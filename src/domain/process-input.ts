@@ -19,7 +19,8 @@ const Call = JsonRecord.superRefine((call, ctx) => {
 
 /**
  * The input of a process (1.2), by `type`. Bodies (`call`, `payload`, `createRequest`, `metadata`) are opaque JSON and keep
- * their extra members; extra members beside them are refused. `payload` and `metadata` default to null.
+ * their extra members; extra members beside them are refused. `call` needs `callId`, `toolId` and `toolName`, all texts, and `args`.
+ * `payload` and `metadata` default to null.
  */
 export const ProcessInput = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("toolCall"), call: Call }),
@@ -29,8 +30,18 @@ export const ProcessInput = z.discriminatedUnion("type", [
 ]);
 export type ProcessInput = z.infer<typeof ProcessInput>;
 
-/** What listings show without reading bodies (1.2). `definition` may be null, which is not the same as absent. */
-export const ProcessIdentity = z.strictObject({ kind: Id, label: z.string().optional(), definition: JsonValue.optional() });
+/**
+ * What listings show without reading bodies (1.2). Left out of a registration it is derived: `kind` is `tool`, the engine's kind,
+ * `sessionTurn` or `external`, and `label` the name of the tool, or what names itself in `createRequest` or `metadata`.
+ */
+export const ProcessIdentity = z.strictObject({
+  /** What sort of work it is: an id. */
+  kind: Id,
+  /** A name for people. */
+  label: z.string().optional(),
+  /** What it was made from, any JSON. Null is not the same as absent. */
+  definition: JsonValue.optional(),
+});
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
 /** The identity of a process whose registration gives none (1.2). */

@@ -16,36 +16,58 @@ export type Status = { state: "running" } | { state: TerminalState; awaitOutput:
 /** What a parked process waits for (1.4). Two waits are the same wait when their keys are equal. */
 export interface Wait {
   type: "signal";
+  /** The name of the signal: `A-Z a-z 0-9 _ -`. */
   name: string;
-  /** From 1. */
+  /** Which wait for this signal it is, from 1. */
   ordinal: number;
+  /** `signal.<name>`. */
   eventType: string;
+  /** `process:<processId>:signal.<name>:<ordinal>`. */
   key: string;
+  /** When it was shown first. */
   sinceMs: number;
 }
 
 /** Where a process lives outside, written once (1.4). */
-export const ExternalRef = z.strictObject({ backend: Id, id: Id, metadata: JsonValue.optional() });
+export const ExternalRef = z.strictObject({
+  /** Which system: an id. */
+  backend: Id,
+  /** What it is called there: an id. */
+  id: Id,
+  /** Anything else, JSON of at most 8 MiB. It counts when two refs are compared. */
+  metadata: JsonValue.optional(),
+});
 export type ExternalRef = z.infer<typeof ExternalRef>;
 
 /** All that is known of a process (1.4): its prepared registration, and what has happened since. */
 export interface ProcessRecord extends PreparedRegistration {
+  /** The identity of the registration under a key of the book: equal for equal registrations of one book. */
   registrationHash: string;
   /** Names this process from its registration to its prune; another one after that. */
   lifeId: string;
+  /** When it was registered. */
   createdAtMs: number;
-  /** Time of the log record that changed it last. */
+  /** When it was changed last, by an event too; grants, leases, handovers and acknowledgements change nothing of it. */
   updatedAtMs: number;
+  /** Where it lives outside, once that was said. */
   externalRef?: ExternalRef;
+  /** Who started it first. */
   firstStarted?: { owner: LeaseOwner; startedAtMs: number };
+  /** Who asked first that it be abandoned. */
   abandonRequest?: { requestedBy: string; requestedAtMs: number; reason?: string };
+  /** The wait that is shown. */
   wait?: Wait;
   /** Why workers do not run it on though it has not failed: a code, and since when in a row (2.28). */
   blocked?: Blocked;
+  /** Where it stands, and what it came to. */
   status: Status;
 }
 
-/** On what grounds somebody without a lease ends a process (1.16). */
+/**
+ * On what grounds somebody without a lease ends a process (1.16): `externalOwner` for `externallyOwned` processes, with any JSON
+ * that says who it is; `workflowKey` for the other two dispositions; `reconciledAbandon` for `externallyOwned` ones that are
+ * abandoned. It is noted, not proven: check before who is calling.
+ */
 export const CompletionAuthority = z.discriminatedUnion("type", [
   /** Whoever closes it from outside; `grantedTo` says who that is, in the caller's own terms. */
   z.strictObject({ type: z.literal("externalOwner"), grantedTo: JsonValue }),

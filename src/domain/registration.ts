@@ -12,34 +12,54 @@ import { Provenance, SessionScope } from "./scopes.ts";
 
 export { ProcessIdentity, ProcessInput };
 
-/** Who may execute a process again (1.3): anyone; nobody once it was started; never a worker. */
+/**
+ * Who may execute a process again (1.3): `rerunnable` anyone; `ownerBound` nobody but who started it first; `externallyOwned` no
+ * worker ever, it is closed from outside. Workers and `claimNext` keep to it; a `claim` by hand is given for any process.
+ */
 export const Disposition = z.enum(["rerunnable", "ownerBound", "externallyOwned"]);
 export type Disposition = z.infer<typeof Disposition>;
 
-/** A registration as an argument (1.3). Unknown members are refused, except inside the bodies of the input. */
+/**
+ * What a process is to be (1.3). Two registrations are the same when all members are, with their defaults filled in; the order
+ * of the event types counts. Unknown members are refused, except inside the bodies of the input.
+ */
 export const Registration = z.strictObject({
+  /** Your name for the work: an id without `#`. */
   id: ProcessIdText,
+  /** What is to be done. At most 8 MiB. */
   input: ProcessInput,
+  /** Who may execute it again. */
   disposition: Disposition,
+  /** How it is listed. Derived from the input when left out. At most 64 KiB. */
   identity: ProcessIdentity.optional(),
+  /** What it may emit, beside the core types that every process has. At most 8 MiB. */
   eventTypes: z.array(EventType).optional(),
+  /** Who started it, and what caused it. Default: the host. */
   provenance: Provenance.optional(),
+  /** The environment that a `toolCall` or `engine` input runs in: an id, opaque here. Refused for other inputs. */
   envRef: Id.optional(),
+  /** Whom its events wake, unless an append says otherwise. */
   wakeTarget: SessionScope.optional(),
 });
-/** A registration as a caller writes it: defaults may be left out. */
 export type Registration = z.input<typeof Registration>;
 
 /** A registration with every default filled in and the core event types added: what is stored and hashed (1.3). */
 export interface PreparedRegistration {
+  /** As it was registered. */
   id: string;
+  /** What is to be done. */
   input: ProcessInput;
+  /** Who may execute it again. */
   disposition: Disposition;
+  /** As given, or derived from the input. */
   identity: ProcessIdentity;
   /** In the order given; the core types that were missing follow at the end, in core order. */
   eventTypes: readonly EventType[];
+  /** As given, or the host. */
   provenance: Provenance;
+  /** The environment that it runs in. */
   envRef?: string;
+  /** Whom its events wake; cleared when that session is deleted. */
   wakeTarget?: SessionScope;
 }
 

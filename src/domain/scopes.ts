@@ -6,8 +6,12 @@ import { DEFAULT_LIMITS } from "../core/limits.ts";
 import { ComposedId, Id, Integer, ProcessIdText, parseArgument } from "../core/parse.ts";
 import { composed } from "../core/hash.ts";
 
-/** A session, optionally narrowed to one agent frame (1.1). Both are ids of at most 1,024 UTF-8 bytes; an empty frame is refused. */
-export const SessionScope = z.strictObject({ sessionId: Id, agentFrameId: Id.optional() });
+/** A session, optionally narrowed to one agent frame (1.1): another scope than the session as a whole. An empty frame is refused. */
+export const SessionScope = z.strictObject({
+  sessionId: Id,
+  /** One frame of the session. */
+  agentFrameId: Id.optional(),
+});
 export type SessionScope = z.infer<typeof SessionScope>;
 
 /** Who started a process (1.1): the host, of which `scope` may name a part, or a session. */
@@ -37,7 +41,12 @@ export const CausalRef = z.discriminatedUnion("type", [
 export type CausalRef = z.infer<typeof CausalRef>;
 
 /** Where a process comes from (1.1). */
-export const Provenance = z.strictObject({ originator: Originator, causedBy: CausalRef.optional() });
+export const Provenance = z.strictObject({
+  /** Who started it. */
+  originator: Originator,
+  /** What caused it. */
+  causedBy: CausalRef.optional(),
+});
 export type Provenance = z.infer<typeof Provenance>;
 
 /**

@@ -23,7 +23,9 @@ export type WaitIdentity = z.infer<typeof WaitIdentity>;
 
 /** The right to resolve or await one promise: plain JSON that may travel anywhere (2.21). */
 export interface WaitKey {
+  /** Where the promise lives. */
   scope: ExecutionScope;
+  /** Which promise of the scope it is. */
   wait: WaitIdentity;
   /** SHA-256 of the canonical JSON of scope and wait, in process scopes of the process's life too. */
   keyId: string;

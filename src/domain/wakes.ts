@@ -7,16 +7,23 @@ import { scopeId, type CausalRef, type SessionScope } from "./scopes.ts";
 
 /** A wake on its way (1.10). Whoever delivers drops what it has already delivered under the same `wakeId`. */
 export interface WakeDelivery {
+  /** The same for the same wake, at every replay. */
   wakeId: string;
+  /** Whom it wakes. */
   targetSessionId: string;
+  /** The scope id of the target. */
   targetScopeId: string;
   processId: string;
   lifeId: string;
   sequence: number;
   eventType: string;
+  /** What the event is. */
   eventInvocation: EventInvocation;
+  /** What caused the process. */
   processCausedBy?: CausalRef;
+  /** What makes two wakes of one target the same. */
   dedupeKey: string;
+  /** The text to deliver. */
   input: string;
   /** The event's time, on a replay too. */
   createdAtMs: number;

@@ -8,19 +8,24 @@ import type { DriftReport, Head, Ledger, Progress, RawRecord, Watch } from "../l
 /** A head that was kept outside the file: against it, a lost tail and a rewritten log are found. */
 export interface KnownHead {
   position: number;
+  /** The chain at that position. */
   link: string;
 }
 
 /** One thing that is not as it was written. */
 export interface Finding {
   position: number;
+  /** What is wrong there, for people. */
   what: string;
 }
 
 /** What `verify` found. `ok` means: nothing is wrong with chain, bodies, head and tables. */
 export interface VerifyReport {
+  /** Whether nothing is wrong. */
   ok: boolean;
+  /** The last record that was looked at: `position`, `link`, `at`. */
   head: Head;
+  /** How many were looked at. */
   records: number;
   /** The first findings, at most 20, in the order of the log. */
   findings: Finding[];

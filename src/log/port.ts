@@ -7,7 +7,9 @@ import type { Key, Row, TableDef } from "./rows.ts";
 /** The head of the log: enough to know whether a log continues another. */
 export interface Head {
   position: number;
+  /** The chain at that position. */
   link: string;
+  /** When it was committed, by the book's own time. */
   at: number;
 }
 

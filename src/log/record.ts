@@ -5,15 +5,21 @@ import type { Position } from "../core/ids.ts";
 /** Who a record is about. Ids of different kinds are different subjects, even with equal text. */
 export interface Subject {
   kind: "book" | "process" | "scope" | "session" | "wait";
+  /** The id of the process, scope, session or wait key; of the book `"book"`. */
   id: string;
 }
 
 /** The caller's context of a record, as stored. */
 export interface RecordMeta {
+  /** The label of the command, given or a UUIDv7. */
   commandId: string;
+  /** Who asked. */
   actor?: string;
+  /** What larger undertaking it belongs to. */
   correlationId?: string;
+  /** What made the caller ask. */
   causationId?: string;
+  /** The trace of the call. */
   traceId?: string;
   /** Present when the clock was behind the log by more than a second, or jumped ahead by more than a minute. */
   clock?: { behindMs: number } | { jumpedMs: number };
@@ -25,7 +31,9 @@ export interface LogRecord {
   position: Position;
   /** Milliseconds since the Unix epoch by the book's own time, which never runs backwards. */
   at: number;
+  /** What happened, as `lease.claimed`. The page on the log format lists all types. */
   type: string;
+  /** What it is about. */
   subject: Subject;
   /** Position of the previous record about the same subject; 0 for the first. */
   prev: number;
@@ -35,6 +43,7 @@ export interface LogRecord {
   rules: number;
   /** Ids, numbers, hashes and states; never erased. */
   facts: JsonObject;
+  /** Who asked, and why. */
   meta: RecordMeta;
   /** The body, kept apart so that it can be erased: absent when the record has none. */
   payload?: JsonObject;

@@ -17,6 +17,7 @@ import { topicOf } from "./topics.ts";
 import { settled } from "./unknown-commits.ts";
 import { waitFor } from "./waiting.ts";
 
+/** How a lease is got, kept and given up while work runs. */
 export interface HoldOptions {
   /** Milliseconds of the lease's life; at least three renewals. Default 30,000, or that of the book. */
   ttlMs?: number;
@@ -34,7 +35,9 @@ export interface HoldOptions {
   abortGraceMs?: number;
 }
 
+/** What work under a lease is given. */
 export interface Held {
+  /** With the expiry that was accepted last. Its disposal releases. */
   lease: HeldLease;
   /** Aborts when the lease is lost (`lease_lost`), the process is finished or pruned by others, the caller gives up or the book closes. */
   signal: AbortSignal;
@@ -46,6 +49,7 @@ interface Busy {
   holder: Lease;
 }
 
+/** What the work gave, or who holds the lease. */
 export type HoldResult<T> = { kind: "held"; value: T } | { kind: "busy"; holder: Lease };
 
 export async function hold<T>(
